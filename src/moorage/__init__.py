@@ -1,0 +1,1 @@
+"""Moorage: one agent session, one Pod, one workspace that outlives it."""

@@ -1,0 +1,1 @@
+"""One module per verb; sees ports and core only."""

@@ -1,0 +1,1 @@
+"""Observed state and intent in, plan out."""

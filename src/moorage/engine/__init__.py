@@ -1,0 +1,1 @@
+"""Observe and act: the only place where a plan becomes API calls."""

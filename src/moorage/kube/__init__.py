@@ -1,0 +1,1 @@
+"""The Kubernetes adapter: configuration, credentials, transport, watches, streams."""

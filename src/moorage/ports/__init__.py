@@ -1,0 +1,1 @@
+"""Protocols between the parts; the only thing siblings know of each other."""

@@ -1,0 +1,191 @@
+"""The link to agentctl: one authenticated, multiplexed byte stream into the main container.
+
+Implemented by ``engine.link`` over a ``ByteStream`` (port-forward or exec tunnel). Used by sessions and
+the CLI. The wire format is in docs/link-protocol.md; vectors shared with Go are in agentctl/testdata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from moorage.ports.streams import ByteStream
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """What to run. ``argv[0]`` is searched on PATH of ``env``. ``env`` is added to the container's own."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = "/workspace"
+    tty: bool = False
+    cols: int = 80
+    rows: int = 24
+
+
+@dataclass(frozen=True)
+class ExitStatus:
+    """How a process ended: exactly one of ``code`` and ``signal``; both None is *unknown*, never 0."""
+
+    code: int | None = None
+    signal: int | None = None
+    oom: bool = False
+    error: str = ""
+    """Why it could not be started: ``not_found`` or ``not_executable: <why>``; else empty."""
+
+    @property
+    def shell_code(self) -> int | None:
+        """The code a shell would report (128+n for a signal, 127/126 for a failed start)."""
+        if self.error:
+            return 127 if self.error.startswith("not_found") else 126
+        if self.signal is not None:
+            return 128 + self.signal
+        return self.code
+
+
+@dataclass(frozen=True)
+class AgentStatus:
+    """The agent process as agentctl sees it. ``state``: ``none`` (never started in this epoch's journal),
+    ``running``, ``draining``, ``exited``. ``oldest``..``end`` are the transcript offsets still held."""
+
+    state: str
+    pid: int = 0
+    started_at: float = 0.0
+    exit: ExitStatus | None = None
+    oldest: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True)
+class HelloInfo:
+    """What both sides proved on this connection."""
+
+    pod_uid: str
+    epoch: str
+    protocol: int
+    helper_version: str
+    platform: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """Transcript bytes starting at ``offset``."""
+
+    offset: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Gap:
+    """``length`` bytes from ``offset`` are no longer held; None: unknown how many."""
+
+    offset: int
+    length: int | None
+
+
+class RemoteProcess(Protocol):
+    """An ad-hoc process (``moorage exec``): pipes kept apart, or one PTY stream on channel 1."""
+
+    async def read(self) -> tuple[int, bytes] | None:
+        """(1 stdout | 2 stderr, bytes); None at the end."""
+
+    async def write(self, data: bytes) -> None: ...
+
+    async def close_stdin(self) -> None: ...
+
+    async def resize(self, cols: int, rows: int) -> None: ...
+
+    async def signal(self, number: int) -> None: ...
+
+    async def wait(self) -> ExitStatus: ...
+
+    async def close(self) -> None:
+        """Hang up: what still runs gets SIGHUP, then SIGKILL."""
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """One entry of a listing; ``kind``: file, dir, link, other."""
+
+    path: str
+    kind: str
+    size: int
+    mode: int
+    mtime: float
+
+
+class Link(Protocol):
+    """One open, authenticated connection. Several may be open to one agentctl at once.
+
+    Any call raises ``LinkError`` once the connection is dead; the caller reconnects and goes on from
+    its offset. ``fence``: agentctl refuses start, drain and signal of the agent from a lower number
+    than it has seen.
+    """
+
+    hello: HelloInfo
+
+    async def status(self) -> AgentStatus: ...
+
+    async def start_agent(self, spec: ProcessSpec, *, base_offset: int, start_id: str) -> AgentStatus:
+        """Start the agent. Idempotent by ``start_id``: the same id twice starts one process.
+
+        ``base_offset``: the transcript offset of its first byte when the journal is empty. Raises
+        Conflict when another start's agent still runs.
+        """
+
+    def output(self, offset: int) -> AsyncIterator[Output | Gap]:
+        """The transcript from ``offset`` on, live; ends after the agent's exit once all was sent."""
+
+    async def ack(self, offset: int) -> None:
+        """All bytes below ``offset`` are stored durably; agentctl may drop them when it must."""
+
+    async def send_input(self, data: bytes) -> None:
+        """Bytes for the agent's stdin (or PTY)."""
+
+    async def close_input(self) -> None: ...
+
+    async def resize(self, cols: int, rows: int) -> None: ...
+
+    async def signal(self, number: int) -> None:
+        """Signal the agent's process group."""
+
+    async def wait_exit(self) -> ExitStatus:
+        """Wait until the agent has exited (or report at once that it has)."""
+
+    async def drain(self, grace: float) -> ExitStatus:
+        """SIGTERM to the agent's group, SIGKILL after ``grace`` seconds; returns once all of it is gone."""
+
+    async def run(self, spec: ProcessSpec) -> RemoteProcess: ...
+
+    async def put_tar(
+        self, path: str, chunks: AsyncIterator[bytes], *, limit: int, replace: bool = False
+    ) -> int:
+        """Unpack a tar stream below ``path`` (checked by SHA-256 in band, hostile names refused).
+
+        Written to a temporary directory beside ``path`` and renamed entry by entry; with
+        ``replace=False`` an existing entry is a Conflict and nothing is changed. Returns bytes written.
+        """
+
+    def get_tar(self, path: str) -> AsyncIterator[bytes]:
+        """A tar stream of ``path`` (file or directory), its SHA-256 checked at the end."""
+
+    async def list_files(self, path: str, *, limit: int = 10_000) -> list[FileEntry]: ...
+
+    async def hash_tree(self, path: str) -> str:
+        """SHA-256 over the sorted names, modes and contents below ``path``."""
+
+    async def materialize(self, path: str, chunks: AsyncIterator[bytes], *, marker: str, limit: int) -> bool:
+        """Fill an empty workspace once: unpack to a temporary directory inside ``path``, then rename each
+        entry, then write ``marker``. False when this very marker stands already. Conflict when the
+        workspace holds other content. A crash in between is finished by calling again."""
+
+    async def marker(self, path: str) -> str:
+        """The marker of a materialized workspace, or ``""``."""
+
+    async def dial(self, port: int) -> ByteStream:
+        """Connect to 127.0.0.1:``port`` in the Pod."""
+
+    async def close(self) -> None:
+        """Say goodbye and close; repeatable."""

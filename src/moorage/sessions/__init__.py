@@ -1,0 +1,1 @@
+"""The verbs of a session, in process."""
