@@ -1,0 +1,185 @@
+"""The verbs of a session, as the CLI (and later server and SDK) call them.
+
+Implemented in process by ``sessions``; later also by the REST client. Every method takes a session's
+name or id; NotFound, Conflict and SessionFailed come from core.errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from moorage.core.session import AgentExit, Diagnosis, HelperSpec, Session, WorkspaceSpec
+from moorage.ports.link import FileEntry, Gap, Output, ProcessSpec, RemoteProcess
+from moorage.ports.store import SessionEvent
+from moorage.ports.streams import ByteStream
+
+
+@dataclass(frozen=True)
+class LaunchRequest:
+    """All that ``moorage run`` was told. ``env`` values are secret from here on; ``source`` is a path or
+    URL ("" for none)."""
+
+    template_text: bytes
+    argv: Sequence[str]
+    workspace: WorkspaceSpec
+    name: str = ""
+    main_container: str = ""
+    platform: str = "linux/amd64"
+    helper: HelperSpec = field(default_factory=HelperSpec)
+    source: str = ""
+    source_ref: str = ""
+    env: dict[str, str] = field(default_factory=dict, repr=False)
+    cwd: str = "/workspace"
+    tty: bool = False
+    grace_seconds: float = 10.0
+    restart_allowed: bool = True
+    transport: str = "auto"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A real event on the way: ``step`` is one of storage, schedule, pull, start, upload, hello, source,
+    agent, drain, delete, cluster, warning."""
+
+    step: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Exited:
+    """The agent ended; ``exit`` tells how."""
+
+    exit: AgentExit
+
+
+Happening: TypeAlias = Progress | Output | Gap | Exited
+Report: TypeAlias = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class SessionView:
+    """A session as it was observed. ``word`` is from core.status; ``observed_at`` 0 when nothing could
+    be observed (then ``unknown`` says why)."""
+
+    session: Session
+    word: str
+    reason: str
+    pod_phase: str = ""
+    container_state: str = ""
+    restarts: int = 0
+    node: str = ""
+    image: str = ""
+    observed_at: float = 0.0
+    unknown: str = ""
+    diagnosis: Diagnosis | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of ``doctor``: ``status`` is ok, warning, failed or not_run."""
+
+    key: str
+    status: str
+    detail: str
+    fix: str = ""
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What ``rm`` would do (dry run) or did: objects as ``pod/NAME (uid …)``."""
+
+    session: str
+    deletes: tuple[str, ...]
+    keeps: tuple[str, ...]
+
+
+class Attachment(Protocol):
+    """Following a session's agent. Whoever can takes the lease and drives; others read along."""
+
+    def happenings(self) -> AsyncIterator[Happening]:
+        """Progress while it starts, then output from the byte after the last one delivered, then Exited.
+        Raises SessionFailed (with diagnosis) when it cannot start or go on."""
+
+    async def send_input(self, data: bytes) -> None: ...
+
+    async def close_input(self) -> None: ...
+
+    async def resize(self, cols: int, rows: int) -> None: ...
+
+    async def close(self) -> None:
+        """Leave the agent running and let go of the session."""
+
+
+class SessionVerbs(Protocol):
+    """What a person can do."""
+
+    where: str
+    """One line saying where sessions run, e.g. ``context kind-dev, namespace agents``."""
+
+    async def launch(self, request: LaunchRequest, report: Report) -> Session:
+        """Check everything (template, strict dry run, source readable), then record the session. No
+        cluster object exists before this returns; nothing is recorded when it raises."""
+
+    def attach(self, name: str, *, from_start: bool = False) -> Attachment: ...
+
+    async def view(self, name: str) -> SessionView: ...
+
+    async def list_views(self, *, include_archived: bool = False) -> list[SessionView]: ...
+
+    async def stop(self, name: str, report: Report, *, force: bool = False) -> SessionView: ...
+
+    async def pause(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView: ...
+
+    async def resume(self, name: str, report: Report) -> SessionView:
+        """Undo stop or pause: wait until the agent runs again."""
+
+    async def reset(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView:
+        """Pause, then resume: a new Pod on the same workspace."""
+
+    async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView: ...
+
+    async def remove(
+        self, name: str, report: Report, *, force: bool = False, dry_run: bool = False
+    ) -> Removal: ...
+
+    def logs(self, name: str, *, follow: bool = False, offset: int = 0) -> AsyncIterator[Output | Gap]:
+        """The transcript, stored part first, then what the Pod still holds; works after deletion of the
+        Pod."""
+
+    def container_logs(
+        self,
+        name: str,
+        container: str,
+        *,
+        previous: bool = False,
+        follow: bool = False,
+        tail: int | None = None,
+        timestamps: bool = False,
+    ) -> AsyncIterator[bytes]:
+        """A container's own log, from the kubelet."""
+
+    async def exec(self, name: str, spec: ProcessSpec) -> RemoteProcess: ...
+
+    async def list_files(self, name: str, path: str) -> list[FileEntry]: ...
+
+    def get_tar(self, name: str, path: str) -> AsyncIterator[bytes]: ...
+
+    async def put_tar(
+        self, name: str, path: str, chunks: AsyncIterator[bytes], *, replace: bool = True
+    ) -> int: ...
+
+    async def dial(self, name: str, port: int) -> ByteStream: ...
+
+    async def workspace_hash(self, name: str) -> str: ...
+
+    async def events(self, name: str) -> list[SessionEvent]:
+        """Our own transitions and, where they can be read, the Kubernetes events of Pod and claim."""
+
+    async def doctor(self) -> list[Check]: ...
+
+    async def server_version(self) -> str: ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,127 @@
+"""What must survive a crash. Implemented by ``store`` over SQLAlchemy (SQLite now, PostgreSQL later).
+
+Writes to a session's record and transcript are conditional on a lease: a stale owner's write raises
+Conflict and changes nothing. Intents are written without one. Every method is one transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from moorage.core.session import Intent, Session
+from moorage.ports.link import Gap, Output
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to act for one session. ``fence`` only ever grows."""
+
+    session_id: str
+    fence: int
+    owner: str
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Who would hold a lease: host name, pid, process start time (a pid alone may be reused)."""
+
+    host: str
+    pid: int
+    started: str
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.pid}:{self.started}"
+
+
+@dataclass(frozen=True)
+class SessionEvent:
+    """One line of a session's history. ``kind`` is CamelCase, e.g. ``PodCreated``."""
+
+    at: float
+    kind: str
+    message: str
+
+
+class Sessions(Protocol):
+    """Session records."""
+
+    async def add(self, session: Session) -> None:
+        """Insert; Conflict when the id or the name of a session not yet deleted exists."""
+
+    async def get(self, name_or_id: str) -> Session:
+        """By id or by name (deleted ones only by id); NotFound names the nearest existing name."""
+
+    async def list_all(self, *, include_archived: bool = False) -> list[Session]: ...
+
+    async def save(self, session: Session, lease: Lease) -> Session:
+        """Replace the record (all but ``intent``); returns it with the intent now stored."""
+
+    async def set_intent(self, session_id: str, intent: Intent) -> Intent:
+        """Store a wish; ``number`` is assigned by the store."""
+
+    async def add_event(self, session_id: str, event: SessionEvent) -> None: ...
+
+    async def events(self, session_id: str) -> list[SessionEvent]: ...
+
+    async def purge(self, session_id: str, lease: Lease) -> None:
+        """Delete transcript and history, keep the row as ``deleted`` with its unsettled nonces."""
+
+
+class Transcripts(Protocol):
+    """Output of agents, one byte sequence per session."""
+
+    async def append(self, session_id: str, item: Output | Gap, lease: Lease) -> int:
+        """Store bytes (durably, before returning); returns the new end. Bytes below the end are ignored
+        (a repeat), bytes above it leave a gap on record. The oldest go beyond the session's limit."""
+
+    async def read(self, session_id: str, offset: int, limit: int = 1 << 20) -> list[Output | Gap]:
+        """From ``offset``; [] at the end."""
+
+    async def end(self, session_id: str) -> int: ...
+
+
+class Leases(Protocol):
+    """One owner per session, judged by database time."""
+
+    async def acquire(self, session_id: str, owner: Owner, *, ttl: float = 15.0) -> Lease | None:
+        """None while somebody else's lease lives. A dead owner on this very host (pid gone, or reused)
+        is replaced at once; another host's once its lease ran out."""
+
+    async def renew(self, lease: Lease, *, ttl: float = 15.0) -> bool:
+        """False when it was lost."""
+
+    async def release(self, lease: Lease) -> None: ...
+
+    async def holder(self, session_id: str) -> str:
+        """Who holds it, for messages; "" when nobody does."""
+
+
+class Secrets(Protocol):
+    """Encrypted values by reference. The key is a 0600 file or comes from the environment."""
+
+    async def put(self, ref: str, value: bytes) -> None: ...
+
+    async def get(self, ref: str) -> bytes:
+        """NotFound when there is none; IntegrityError when it cannot be decrypted with our key."""
+
+    async def delete(self, ref: str) -> None:
+        """Repeatable."""
+
+
+class Store(Protocol):
+    """The parts of one database."""
+
+    sessions: Sessions
+    transcripts: Transcripts
+    leases: Leases
+    secrets: Secrets
+
+    async def install_id(self) -> str:
+        """This installation's id: 12 characters, made once."""
+
+    async def get_setting(self, key: str) -> str: ...
+
+    async def put_setting(self, key: str, value: str) -> None: ...
+
+    async def close(self) -> None: ...
