@@ -223,7 +223,9 @@ class Session(msgspec.Struct, frozen=True):
     transport: str = "auto"
     restarts: tuple[Restart, ...] = ()
     restart_allowed: bool = True
+    start_timeout: float = 600.0
     seen_intent: int = 0
+    ever_ran: bool = False
 
     @property
     def id(self) -> str:

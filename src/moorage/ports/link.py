@@ -48,7 +48,9 @@ class ExitStatus:
 @dataclass(frozen=True)
 class AgentStatus:
     """The agent process as agentctl sees it. ``state``: ``none`` (never started in this epoch's journal),
-    ``running``, ``draining``, ``exited``. ``oldest``..``end`` are the transcript offsets still held."""
+    ``running``, ``draining``, ``exited``. ``oldest``..``end`` are the transcript offsets still held.
+    ``start_id``: of the latest start in the journal; after a restart of agentctl its agent is ``exited``,
+    with the recorded exit or, when none was recorded, an unknown one."""
 
     state: str
     pid: int = 0
@@ -56,6 +58,7 @@ class AgentStatus:
     exit: ExitStatus | None = None
     oldest: int = 0
     end: int = 0
+    start_id: str = ""
 
 
 @dataclass(frozen=True)
