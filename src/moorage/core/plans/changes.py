@@ -1,0 +1,136 @@
+"""The few ways in which a plan changes a session's record. Called by the planners only; pure."""
+
+from __future__ import annotations
+
+from moorage.core.plans.actions import Action, Plan, Retry, Settle, Terminal
+from moorage.core.plans.observation import Seen, Trouble
+from moorage.core.session import (
+    Diagnosis,
+    Inventory,
+    Phase,
+    Restart,
+    Session,
+    State,
+    WorkspaceMode,
+    change,
+)
+
+RESTART_LIMIT = 3
+RESTART_WINDOW = 600.0
+RETRY_FIRST, RETRY_LAST = 0.25, 10.0
+
+
+def enter(
+    session: Session,
+    phase: Phase,
+    now: float,
+    *,
+    reason: str = "",
+    pod: str = "",
+    why: Diagnosis | None = None,
+) -> Session:
+    """The session in ``phase``; ``since`` moves only when something is different."""
+    old = session.state
+    if (old.phase, old.reason, old.pod, old.diagnosis) == (phase, reason, pod, why):
+        return session
+    moved: Session = change(
+        session, state=State(phase=phase, since=now, reason=reason, pod=pod, diagnosis=why)
+    )
+    return moved
+
+
+def own(session: Session, **fields: object) -> Session:
+    """The session with inventory fields replaced."""
+    inventory: Inventory = change(session.inventory, **fields)
+    owned: Session = change(session, inventory=inventory)
+    return owned
+
+
+def without_pod(session: Session) -> Session:
+    """The session once its Pod is proved gone."""
+    return own(session, pod_uid="") if session.inventory.pod_uid else session
+
+
+def keeps_workspace(session: Session) -> bool:
+    """Whether the workspace outlives its Pod."""
+    return session.inventory.snapshot.workspace.mode is not WorkspaceMode.EMPTY_DIR
+
+
+def agent_may_run(session: Session) -> bool:
+    """An agent was started and no end of it is on record."""
+    return session.run is not None and session.run.exit is None
+
+
+def back_off(trouble: Trouble | None) -> float:
+    """Seconds to wait after the ``count``-th failure in a row."""
+    count = trouble.count if trouble else 0
+    return min(RETRY_FIRST * 2.0 ** min(count, 10), RETRY_LAST)
+
+
+def fail(session: Session, now: float, why: Diagnosis) -> Plan:
+    """The session has failed for this intent; what its start left behind is cleaned by the next plan."""
+    return Plan(enter(session, Phase.FAILED, now, reason=why.category, why=why), None, Retry(0))
+
+
+def lose(session: Session, now: float, message: str) -> Plan:
+    """The only copy of the workspace is gone; said so, and nothing is created in its place."""
+    why = Diagnosis(
+        category="workspace_lost",
+        reason="WorkspaceLost",
+        message=message,
+        hint="start a new session; choose --workspace managed_pvc to keep files beyond the Pod",
+        terminal=True,
+    )
+    return Plan(
+        enter(without_pod(session), Phase.LOST, now, reason="workspace", why=why), None, Terminal("lost")
+    )
+
+
+def blocked(session: Session, now: float, kind: str, name: str, uid: str, conflict: str) -> Plan:
+    """A foreign object holds our name: fail closed, touch nothing, say which and how to clear it."""
+    namespace = session.inventory.namespace
+    why = Diagnosis(
+        category="name_blocked",
+        reason="NameBlocked",
+        message=f"{kind} {namespace}/{name} (uid {uid}) is not ours: {conflict or 'no create nonce of ours'}",
+        hint=f"look at it with: kubectl -n {namespace} describe {kind} {name}; "
+        f"if nobody needs it: kubectl -n {namespace} delete {kind} {name}, then resume or rm this session",
+        terminal=True,
+    )
+    return Plan(
+        enter(session, Phase.FAILED, now, reason="name_blocked", why=why), None, Terminal("name blocked")
+    )
+
+
+def interrupt(session: Session, now: float, cause: str, action: Action | None = None) -> Plan:
+    """The running agent lost its container: start it again, at most three times in ten minutes a cause."""
+    recent = [r for r in session.restarts if r.cause == cause and now - r.at < RESTART_WINDOW]
+    if not session.restart_allowed or len(recent) >= RESTART_LIMIT:
+        again = (
+            "restarts are off (--no-restart)" if not session.restart_allowed else "it was restarted 3 times"
+        )
+        why = Diagnosis(
+            category="oom" if cause == "OOMKilled" else "interrupted",
+            reason="Interrupted",
+            message=f"the agent was interrupted ({cause}) and is not started again: {again}",
+            hint="see `moorage events` and `moorage logs`; `moorage resume` starts it once more",
+            terminal=True,
+        )
+        return fail(change(session, run=None), now, why)
+    again_session: Session = change(
+        session, run=None, restarts=(*session.restarts, Restart(at=now, cause=cause))
+    )
+    return Plan(enter(again_session, Phase.INTERRUPTED, now, reason=cause), action, Retry(0))
+
+
+def troubled(session: Session, seen: Seen, now: float) -> Plan | None:
+    """A failed action that waiting will not mend ends the start."""
+    if seen.trouble is not None and seen.trouble.diagnosis.terminal:
+        return fail(session, now, seen.trouble.diagnosis)
+    return None
+
+
+def retry(session: Session, action: Action | None, trouble: Trouble | None) -> Plan:
+    """Act, and look again soon; later the more often it failed."""
+    settle: Settle = Retry(back_off(trouble))
+    return Plan(session, action, settle)

@@ -1,0 +1,183 @@
+"""Toward ``stopped``, ``paused``, ``archived`` and ``deleted``: drain, release, remove, in that order.
+
+Called by ``plans.session``. Nothing is deleted on Unknown, nothing foreign ever, and the claim only
+after the Pod is proved gone.
+"""
+
+from __future__ import annotations
+
+from moorage.core.observed import Absent, Present, Unknown
+from moorage.core.plans.actions import (
+    AdoptClaim,
+    AdoptPod,
+    CloseLink,
+    Connect,
+    DeleteClaim,
+    DeletePod,
+    Drain,
+    Forget,
+    Plan,
+    Retry,
+    Terminal,
+)
+from moorage.core.plans.changes import (
+    agent_may_run,
+    blocked,
+    enter,
+    keeps_workspace,
+    lose,
+    own,
+    retry,
+    without_pod,
+)
+from moorage.core.plans.observation import PodSeen, Seen, Verdict
+from moorage.core.session import AgentExit, Desired, Phase, Session, WorkspaceMode, change
+
+CONNECT_TRIES = 4
+"""An agent that cannot be reached this often is ended by the Pod's own termination instead."""
+
+
+def toward_stopped(session: Session, seen: Seen, now: float) -> Plan:
+    """The agent ends; Pod and workspace stay."""
+    session = _accept(session)
+    match seen.pod:
+        case Unknown():
+            return retry(session, None, seen.trouble)
+        case Absent():
+            return _released(session, now)
+        case Present(pod) if pod.verdict is Verdict.FOREIGN:
+            return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
+        case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
+            return retry(session, AdoptPod(pod.uid), seen.trouble)
+        case Present(pod):
+            return _drain(session, pod, seen, now) or _kept(session, seen, now)
+
+
+def toward_paused(session: Session, seen: Seen, now: float) -> Plan:
+    """The agent ends and the Pod goes; only the workspace stays."""
+    session = _accept(session)
+    match seen.pod:
+        case Unknown():
+            return retry(session, None, seen.trouble)
+        case Absent():
+            return _released(session, now)
+        case Present(pod) if pod.verdict is Verdict.FOREIGN:
+            return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
+        case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
+            return retry(session, AdoptPod(pod.uid), seen.trouble)
+        case Present(pod):
+            return _drain(session, pod, seen, now) or _remove_pod(session, pod, seen, now, Phase.DRAINING)
+
+
+def toward_gone(session: Session, seen: Seen, now: float) -> Plan:
+    """Archive and delete: Pod, then the claim if we made it, then what we kept of the session."""
+    session = _accept(session)
+    final = Phase.ARCHIVED if session.intent.desired is Desired.ARCHIVED else Phase.DELETED
+    if session.state.phase is final:
+        return Plan(session, None, Terminal(final))
+    match seen.pod:
+        case Unknown():
+            return retry(enter(session, Phase.CLEANING, now), None, seen.trouble)
+        case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
+            return retry(session, AdoptPod(pod.uid), seen.trouble)
+        case Present(pod) if pod.verdict is Verdict.OWNED:
+            drained = _drain(session, pod, seen, now)
+            return drained or _remove_pod(session, pod, seen, now, Phase.CLEANING)
+        case Present(pod) if session.inventory.pod_uid:
+            return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
+        case _:
+            return _remove_claim(_end_run(without_pod(session)), seen, now, final)
+
+
+def _accept(session: Session) -> Session:
+    noted: Session = change(session, seen_intent=session.intent.number)
+    return noted
+
+
+def _end_run(session: Session) -> Session:
+    """An agent whose Pod is gone has ended, how is unknown (and never success)."""
+    if session.run is None or session.run.exit is not None:
+        return session
+    ended: Session = change(session, run=change(session.run, exit=AgentExit()))
+    return ended
+
+
+def _kept(session: Session, seen: Seen, now: float) -> Plan:
+    stopped = enter(session, Phase.PRESERVED, now, reason="stopped", pod="kept")
+    if seen.link is not None:
+        return Plan(stopped, CloseLink(), Retry(0))
+    return Plan(stopped, None, Terminal("stopped"))
+
+
+def _released(session: Session, now: float) -> Plan:
+    """No Pod of ours is there. What was in an emptyDir is lost, unless a person agreed to that."""
+    had_files = session.ever_ran or session.source is not None
+    if session.state.phase is Phase.LOST:
+        return Plan(session, None, Terminal("lost"))
+    if not keeps_workspace(session) and had_files and not session.intent.discard_workspace:
+        return lose(_end_run(session), now, "the workspace was an emptyDir and its Pod is gone")
+    session = _end_run(without_pod(session))
+    return Plan(
+        enter(session, Phase.PRESERVED, now, reason="Pod released", pod="released"),
+        None,
+        Terminal("released"),
+    )
+
+
+def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | None:
+    """None once no agent of ours runs in this Pod, or it cannot or need not be asked to end."""
+    if not agent_may_run(session) or pod.gone or pod.deleting or session.intent.force:
+        return None
+    if not pod.main_running:
+        return None
+    draining = enter(session, Phase.DRAINING, now)
+    if seen.link is None:
+        unreachable = seen.trouble is not None and seen.trouble.count >= CONNECT_TRIES
+        if unreachable and session.intent.desired is not Desired.STOPPED:
+            return None
+        return retry(draining, Connect(pod.uid), seen.trouble)
+    link, run = seen.link, session.run
+    assert run is not None
+    if link.pod_uid != pod.uid:
+        return Plan(session, CloseLink(), Retry(0))
+    if link.start_id != run.start_id:
+        return Plan(
+            change(draining, run=change(run, exit=AgentExit()) if run.epoch else None), None, Retry(0)
+        )
+    if link.agent_state == "exited":
+        return Plan(change(draining, run=change(run, exit=link.exit or AgentExit())), None, Retry(0))
+    return retry(draining, Drain(), seen.trouble)
+
+
+def _remove_pod(session: Session, pod: PodSeen, seen: Seen, now: float, phase: Phase) -> Plan:
+    leaving = enter(session, phase, now)
+    if pod.deleting and not pod.gone:
+        reason = "node lost" if pod.overdue else ""
+        return Plan(enter(session, phase, now, reason=reason), None, Retry(2.0 if pod.overdue else 1.0))
+    return retry(leaving, DeletePod(pod.uid, now=pod.deleting), seen.trouble)
+
+
+def _remove_claim(session: Session, seen: Seen, now: float, final: Phase) -> Plan:
+    inventory = session.inventory
+    cleaning = enter(session, Phase.CLEANING, now)
+    if inventory.snapshot.workspace.mode is not WorkspaceMode.MANAGED_PVC:
+        return _forget(session, now, final)
+    match seen.claim:
+        case Unknown():
+            return retry(cleaning, None, seen.trouble)
+        case Absent():
+            return _forget(own(session, claim_uid=""), now, final)
+        case Present(claim) if claim.verdict is Verdict.ADOPTABLE:
+            return retry(cleaning, AdoptClaim(claim.uid), seen.trouble)
+        case Present(claim) if claim.verdict is Verdict.FOREIGN and inventory.claim_uid:
+            return blocked(session, now, "pvc", inventory.claim_name, claim.uid, claim.conflict)
+        case Present(claim) if claim.verdict is Verdict.FOREIGN or not inventory.claim_created_by_us:
+            return _forget(session, now, final)
+        case Present(claim) if claim.deleting:
+            return Plan(cleaning, None, Retry(1.0))
+        case Present(claim):
+            return retry(cleaning, DeleteClaim(claim.uid), seen.trouble)
+
+
+def _forget(session: Session, now: float, final: Phase) -> Plan:
+    return Plan(enter(session, final, now), Forget(), Terminal(final))

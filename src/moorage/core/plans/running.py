@@ -1,0 +1,243 @@
+"""Toward ``running``: storage, Pod, link, workspace, agent; each step only once the one before holds.
+
+Called by ``plans.session``. Level-triggered: any step may find itself done, undone or done twice.
+"""
+
+from __future__ import annotations
+
+from moorage.core.observed import Absent, Present, Unknown
+from moorage.core.plans.actions import (
+    AdoptClaim,
+    AdoptPod,
+    CloseLink,
+    Connect,
+    CreateClaim,
+    CreatePod,
+    DeletePod,
+    Materialize,
+    Plan,
+    Retry,
+    StartAgent,
+    Terminal,
+    Wait,
+)
+from moorage.core.plans.changes import (
+    agent_may_run,
+    blocked,
+    enter,
+    fail,
+    interrupt,
+    keeps_workspace,
+    lose,
+    retry,
+    troubled,
+    without_pod,
+)
+from moorage.core.plans.observation import ClaimSeen, LinkSeen, PodSeen, Seen, Verdict
+from moorage.core.session import AgentRun, Diagnosis, Phase, Session, WorkspaceMode, change
+
+ENDED = (Phase.FAILED, Phase.LOST, Phase.PRESERVED, Phase.ARCHIVED, Phase.DELETED)
+
+
+def toward_running(session: Session, seen: Seen, now: float) -> Plan:
+    """One step closer to a running agent."""
+    if session.state.phase is Phase.LOST:
+        return Plan(_seen(session), None, Terminal("lost"))
+    if session.intent.number > session.seen_intent:
+        session = _accept(session, now)
+    elif session.state.phase is Phase.FAILED:
+        return _clean_failed(session, seen)
+    elif session.state.phase in ENDED:
+        return Plan(session, None, Terminal(session.state.phase))
+    return (
+        troubled(session, seen, now)
+        or _storage(session, seen, now)
+        or _overdue(session, seen, now)
+        or _pod(session, seen, now)
+    )
+
+
+def _seen(session: Session) -> Session:
+    noted: Session = change(session, seen_intent=session.intent.number)
+    return noted
+
+
+def _accept(session: Session, now: float) -> Session:
+    """A new wish to run. An agent that still runs goes on; one that ended is started anew."""
+    run = session.run if agent_may_run(session) else None
+    accepted: Session = change(_seen(session), run=run, restarts=())
+    if session.state.phase in ENDED or session.state.phase is Phase.DRAINING:
+        accepted = enter(accepted, Phase.SCHEDULING, now)
+    return accepted
+
+
+def _clean_failed(session: Session, seen: Seen) -> Plan:
+    """A failed start releases its Pod (never the claim); a Pod whose agent once ran stays for a look."""
+    match seen.pod:
+        case Present(pod) if pod.verdict is Verdict.OWNED and not session.ever_ran and not pod.deleting:
+            return retry(session, DeletePod(pod.uid), seen.trouble)
+        case Present(pod) if pod.verdict is Verdict.OWNED and not session.ever_ran:
+            return Plan(session, None, Retry(1.0))
+        case Absent():
+            return Plan(without_pod(session), None, Terminal("failed"))
+        case _:
+            return Plan(session, None, Terminal("failed"))
+
+
+def _overdue(session: Session, seen: Seen, now: float) -> Plan | None:
+    """A start has a limit; what is known at that moment is the reason."""
+    begun = max([session.intent.at, *(r.at for r in session.restarts)])
+    if session.state.phase is Phase.RUNNING or now - begun <= session.start_timeout:
+        return None
+    known = [seen.trouble.diagnosis] if seen.trouble else []
+    known += [seen.pod.value.diagnosis] if isinstance(seen.pod, Present) and seen.pod.value.diagnosis else []
+    known += (
+        [seen.claim.value.diagnosis] if isinstance(seen.claim, Present) and seen.claim.value.diagnosis else []
+    )
+    late = Diagnosis(
+        category="timeout",
+        reason="StartTimeout",
+        message=f"not running after {session.start_timeout:.0f} s",
+        hint="see `moorage events`; a longer --start-timeout waits longer",
+        terminal=True,
+    )
+    return fail(session, now, known[0] if known else late)
+
+
+def _storage(session: Session, seen: Seen, now: float) -> Plan | None:
+    """None once the claim (where there is one) is ours and recorded."""
+    inventory = session.inventory
+    if not keeps_workspace(session):
+        return None
+    managed = inventory.snapshot.workspace.mode is WorkspaceMode.MANAGED_PVC
+    match seen.claim:
+        case Unknown():
+            return retry(session, None, seen.trouble)
+        case Absent() if inventory.claim_uid:
+            return lose(
+                session, now, f"claim {inventory.claim_name} (uid {inventory.claim_uid}) no longer exists"
+            )
+        case Absent() if managed:
+            begun = enter(session, Phase.PROVISIONING_STORAGE, now)
+            return retry(begun, CreateClaim(), seen.trouble)
+        case Absent():
+            return fail(session, now, _claim_missing(session))
+        case Present(claim):
+            return _claim(session, claim, seen, now)
+
+
+def _claim(session: Session, claim: ClaimSeen, seen: Seen, now: float) -> Plan | None:
+    if claim.verdict is Verdict.FOREIGN:
+        return blocked(session, now, "pvc", session.inventory.claim_name, claim.uid, claim.conflict)
+    if claim.verdict is Verdict.ADOPTABLE:
+        return retry(session, AdoptClaim(claim.uid), seen.trouble)
+    if claim.diagnosis is not None and claim.diagnosis.terminal:
+        return fail(session, now, claim.diagnosis)
+    if claim.deleting and isinstance(seen.pod, Absent):
+        waiting = enter(session, Phase.PROVISIONING_STORAGE, now, reason="claim is being deleted")
+        return Plan(waiting, None, Retry(1.0))
+    return None
+
+
+def _claim_missing(session: Session) -> Diagnosis:
+    name, namespace = session.inventory.claim_name, session.inventory.namespace
+    return Diagnosis(
+        category="claim",
+        reason="ClaimMissing",
+        message=f"claim {name} does not exist in namespace {namespace}",
+        hint=f"kubectl -n {namespace} get pvc; name an existing one with --claim, or use --workspace managed_pvc",
+        terminal=True,
+    )
+
+
+def _pod(session: Session, seen: Seen, now: float) -> Plan:
+    recorded = session.inventory.pod_uid
+    match seen.pod:
+        case Unknown():
+            return retry(session, None, seen.trouble)
+        case Absent() if not recorded:
+            return retry(enter(session, Phase.SCHEDULING, now), CreatePod(), seen.trouble)
+        case Absent():
+            return _replace(session, now, "Pod deleted")
+        case Present(pod) if pod.verdict is Verdict.FOREIGN:
+            return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
+        case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
+            return retry(session, AdoptPod(pod.uid), seen.trouble)
+        case Present(pod):
+            return _owned_pod(session, pod, seen, now)
+
+
+def _replace(session: Session, now: float, cause: str) -> Plan:
+    """Our Pod is gone for good. A claim carries the workspace to the next one; an emptyDir went with it."""
+    if not keeps_workspace(session) and (session.ever_ran or session.source is not None):
+        return lose(session, now, f"the workspace was an emptyDir and its Pod is gone ({cause})")
+    session = without_pod(session)
+    if agent_may_run(session):
+        return interrupt(session, now, cause)
+    return Plan(enter(session, Phase.SCHEDULING, now), None, Retry(0))
+
+
+def _owned_pod(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan:
+    if pod.gone:
+        if not keeps_workspace(session):
+            return _replace(session, now, pod.cause or pod.phase)
+        return retry(_note(session, pod, now), DeletePod(pod.uid, now=pod.deleting), seen.trouble)
+    if pod.deleting:
+        cause = "node lost" if pod.overdue else "Pod deleted"
+        return Plan(enter(session, Phase.INTERRUPTED, now, reason=cause), None, Retry(2.0))
+    if not pod.main_running:
+        return _not_running(session, pod, now)
+    if seen.link is None:
+        phase = session.state.phase if session.state.phase is Phase.RUNNING else Phase.BOOTSTRAPPING
+        reason = "no link" if phase is Phase.RUNNING and seen.trouble else ""
+        return retry(enter(session, phase, now, reason=reason), Connect(pod.uid), seen.trouble)
+    if seen.link.pod_uid != pod.uid:
+        return Plan(session, CloseLink(), Retry(0))
+    return _agent(session, pod, seen.link, seen, now)
+
+
+def _note(session: Session, pod: PodSeen, now: float) -> Session:
+    return enter(session, Phase.INTERRUPTED, now, reason=pod.cause or pod.phase)
+
+
+def _not_running(session: Session, pod: PodSeen, now: float) -> Plan:
+    """Scheduling, pulling, or between two starts of the container."""
+    if pod.diagnosis is not None and pod.diagnosis.terminal:
+        return fail(session, now, pod.diagnosis)
+    waiting = pod.diagnosis.reason if pod.diagnosis else ""
+    if agent_may_run(session):
+        return Plan(
+            enter(session, Phase.INTERRUPTED, now, reason=pod.cause or "container restart"), None, Retry(2.0)
+        )
+    return Plan(enter(session, Phase.SCHEDULING, now, reason=waiting), None, Retry(2.0))
+
+
+def _agent(session: Session, pod: PodSeen, link: LinkSeen, seen: Seen, now: float) -> Plan:
+    source = session.source
+    if source is not None and link.marker != source.marker and not session.ever_ran:
+        preparing = enter(session, Phase.BOOTSTRAPPING, now, reason="workspace")
+        return retry(preparing, Materialize(source.marker), seen.trouble)
+    run = session.run
+    if run is None:
+        start_id = f"{session.id}-{session.seen_intent}-{len(session.restarts)}"
+        return retry(change(session, run=AgentRun(start_id=start_id)), StartAgent(start_id), seen.trouble)
+    if link.start_id != run.start_id:
+        if run.epoch:
+            return interrupt(session, now, pod.cause or "container restart")
+        return retry(session, StartAgent(run.start_id), seen.trouble)
+    if link.agent_state == "exited":
+        return _ended(session, run, pod, link, now)
+    running = change(session, run=change(run, epoch=link.epoch, pod_uid=link.pod_uid), ever_ran=True)
+    return Plan(enter(running, Phase.RUNNING, now), None, Wait())
+
+
+def _ended(session: Session, run: AgentRun, pod: PodSeen, link: LinkSeen, now: float) -> Plan:
+    """The agent's own exit ends the wish to run; one that nobody saw, in a new epoch, is an interruption."""
+    exit_ = link.exit
+    unseen = exit_ is None or (exit_.code is None and exit_.signal is None and not exit_.error)
+    if unseen and link.epoch != run.epoch:
+        return interrupt(session, now, pod.cause or "container restart")
+    done: Session = change(session, run=change(run, exit=exit_, epoch=link.epoch), ever_ran=True)
+    return Plan(
+        enter(done, Phase.PRESERVED, now, reason="agent exited", pod="kept"), None, Terminal("exited")
+    )
