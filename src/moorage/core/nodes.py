@@ -1,0 +1,120 @@
+"""A document as values with places: what the YAML and JSON readers make and the template checks walk.
+
+Pure data. Lines and columns count from 1. A node that an alias repeats is one shared object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from moorage.core.errors import Problem
+from moorage.core.scalars import Value
+
+
+@dataclass(slots=True)
+class Scalar:
+    """A leaf. ``source`` is the text as written, without quotes; ``quoted`` tells whether it had them.
+
+    In every node ``weight`` counts its size and ``height`` the levels below it, aliases written out.
+    """
+
+    line: int
+    column: int
+    value: Value
+    source: str
+    quoted: bool = False
+    weight: int = 0
+    height: int = 0
+
+
+@dataclass(slots=True)
+class Sequence:
+    """A list."""
+
+    line: int
+    column: int
+    items: list[Node] = field(default_factory=list)
+    weight: int = 0
+    height: int = 1
+
+
+@dataclass(slots=True)
+class Entry:
+    """One field of a mapping; the place is the key's."""
+
+    line: int
+    column: int
+    value: Node
+
+
+@dataclass(slots=True)
+class Mapping:
+    """Fields by name, in document order."""
+
+    line: int
+    column: int
+    entries: dict[str, Entry] = field(default_factory=dict)
+    weight: int = 0
+    height: int = 1
+
+    def get(self, name: str) -> Node | None:
+        """The value of a field; None where it is absent or null (which Kubernetes takes for absent)."""
+        entry = self.entries.get(name)
+        if entry is None or (isinstance(entry.value, Scalar) and entry.value.value is None):
+            return None
+        return entry.value
+
+    def mapping(self, name: str) -> Mapping | None:
+        """The field as a mapping, None where it is anything else."""
+        value = self.get(name)
+        return value if isinstance(value, Mapping) else None
+
+    def items(self, name: str) -> Iterator[tuple[int, Node]]:
+        """Index and value of each item of a list field; nothing where it is no list."""
+        value = self.get(name)
+        return iter(enumerate(value.items) if isinstance(value, Sequence) else ())
+
+    def mappings(self, name: str) -> Iterator[tuple[int, Mapping]]:
+        """Index and value of each mapping in a list field."""
+        return ((index, item) for index, item in self.items(name) if isinstance(item, Mapping))
+
+    def scalar(self, name: str) -> Scalar | None:
+        """The field as a scalar, None where it is anything else."""
+        value = self.get(name)
+        return value if isinstance(value, Scalar) else None
+
+    def text(self, name: str) -> str | None:
+        """The field's string, None where it is absent or no string."""
+        value = self.get(name)
+        return value.value if isinstance(value, Scalar) and isinstance(value.value, str) else None
+
+
+Node: TypeAlias = Scalar | Sequence | Mapping
+Place: TypeAlias = Node | Entry | None
+
+
+def at(place: Place, path: str, code: str, message: str, hint: str = "") -> Problem:
+    """A Problem at a node or key; without a place its line and column stay 0."""
+    line, column = (place.line, place.column) if place is not None else (0, 0)
+    return Problem(field=path, code=code, message=message, hint=hint, line=line, column=column)
+
+
+def plain(node: Node) -> Any:
+    """The JSON value of a node, as written; null fields of mappings are kept."""
+    if isinstance(node, Mapping):
+        return {name: plain(entry.value) for name, entry in node.entries.items()}
+    if isinstance(node, Sequence):
+        return [plain(item) for item in node.items]
+    return node.value
+
+
+def join(path: str, name: str) -> str:
+    """A field's path below another: ``spec`` + ``containers``; the root's path is empty."""
+    return f"{path}.{name}" if path else name
+
+
+def item(path: str, index: int | str) -> str:
+    """An item's path: of a list by number, of a free map by key (``labels[app.kubernetes.io/name]``)."""
+    return f"{path}[{index}]"
