@@ -1,0 +1,1 @@
+"""Make what ``./dev`` needs. Standard library only: nothing is installed when this runs."""
