@@ -208,7 +208,9 @@ class Intent(msgspec.Struct, frozen=True):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """One run of a task: one Pod, one workspace. ``seen_intent``: the last intent number acted upon."""
+    """One run of a task: one Pod, one workspace. ``seen_intent``: the last intent number acted upon.
+    ``ever_ran``: an agent once ran, so the workspace may hold work. ``filled``: UID of the claim (or, for an
+    emptyDir, the Pod) that the source was unpacked into."""
 
     identity: Identity
     name: str
@@ -226,6 +228,7 @@ class Session(msgspec.Struct, frozen=True):
     start_timeout: float = 600.0
     seen_intent: int = 0
     ever_ran: bool = False
+    filled: str = ""
 
     @property
     def id(self) -> str:
