@@ -5,6 +5,7 @@ from __future__ import annotations
 from moorage.core.plans.actions import Action, Plan, Retry, Settle, Terminal
 from moorage.core.plans.observation import Seen, Trouble
 from moorage.core.session import (
+    AgentExit,
     Diagnosis,
     Inventory,
     Phase,
@@ -56,6 +57,19 @@ def keeps_workspace(session: Session) -> bool:
     return session.inventory.snapshot.workspace.mode is not WorkspaceMode.EMPTY_DIR
 
 
+def holds_work(session: Session) -> bool:
+    """Whether losing the workspace would lose something."""
+    return session.ever_ran or bool(session.filled)
+
+
+def end_run(session: Session) -> Session:
+    """An agent whose container is gone has ended; how is unknown (and never success)."""
+    if not agent_may_run(session):
+        return session
+    ended: Session = change(session, run=change(session.run, exit=AgentExit()))
+    return ended
+
+
 def agent_may_run(session: Session) -> bool:
     """An agent was started and no end of it is on record."""
     return session.run is not None and session.run.exit is None
@@ -81,9 +95,7 @@ def lose(session: Session, now: float, message: str) -> Plan:
         hint="start a new session; choose --workspace managed_pvc to keep files beyond the Pod",
         terminal=True,
     )
-    return Plan(
-        enter(without_pod(session), Phase.LOST, now, reason="workspace", why=why), None, Terminal("lost")
-    )
+    return Plan(enter(session, Phase.LOST, now, reason="workspace", why=why), None, Terminal("lost"))
 
 
 def blocked(session: Session, now: float, kind: str, name: str, uid: str, conflict: str) -> Plan:

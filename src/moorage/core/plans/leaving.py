@@ -23,7 +23,9 @@ from moorage.core.plans.actions import (
 from moorage.core.plans.changes import (
     agent_may_run,
     blocked,
+    end_run,
     enter,
+    holds_work,
     keeps_workspace,
     lose,
     own,
@@ -86,7 +88,7 @@ def toward_gone(session: Session, seen: Seen, now: float) -> Plan:
         case Present(pod) if session.inventory.pod_uid:
             return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
         case _:
-            return _remove_claim(_end_run(without_pod(session)), seen, now, final)
+            return _remove_claim(end_run(without_pod(session)), seen, now, final)
 
 
 def _accept(session: Session) -> Session:
@@ -94,16 +96,8 @@ def _accept(session: Session) -> Session:
     return noted
 
 
-def _end_run(session: Session) -> Session:
-    """An agent whose Pod is gone has ended, how is unknown (and never success)."""
-    if session.run is None or session.run.exit is not None:
-        return session
-    ended: Session = change(session, run=change(session.run, exit=AgentExit()))
-    return ended
-
-
 def _kept(session: Session, seen: Seen, now: float) -> Plan:
-    stopped = enter(session, Phase.PRESERVED, now, reason="stopped", pod="kept")
+    stopped = enter(end_run(session), Phase.PRESERVED, now, reason="stopped", pod="kept")
     if seen.link is not None:
         return Plan(stopped, CloseLink(), Retry(0))
     return Plan(stopped, None, Terminal("stopped"))
@@ -111,12 +105,11 @@ def _kept(session: Session, seen: Seen, now: float) -> Plan:
 
 def _released(session: Session, now: float) -> Plan:
     """No Pod of ours is there. What was in an emptyDir is lost, unless a person agreed to that."""
-    had_files = session.ever_ran or session.source is not None
     if session.state.phase is Phase.LOST:
         return Plan(session, None, Terminal("lost"))
-    if not keeps_workspace(session) and had_files and not session.intent.discard_workspace:
-        return lose(_end_run(session), now, "the workspace was an emptyDir and its Pod is gone")
-    session = _end_run(without_pod(session))
+    if not keeps_workspace(session) and holds_work(session) and not session.intent.discard_workspace:
+        return lose(end_run(session), now, "the workspace was an emptyDir and its Pod is gone")
+    session = end_run(without_pod(session))
     return Plan(
         enter(session, Phase.PRESERVED, now, reason="Pod released", pod="released"),
         None,
@@ -126,9 +119,10 @@ def _released(session: Session, now: float) -> Plan:
 
 def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | None:
     """None once no agent of ours runs in this Pod, or it cannot or need not be asked to end."""
-    if not agent_may_run(session) or pod.gone or pod.deleting or session.intent.force:
+    leaves = session.intent.desired in (Desired.ARCHIVED, Desired.DELETED)
+    if not agent_may_run(session) or pod.gone or pod.deleting or not pod.main_running:
         return None
-    if not pod.main_running:
+    if session.intent.force and leaves:
         return None
     draining = enter(session, Phase.DRAINING, now)
     if seen.link is None:

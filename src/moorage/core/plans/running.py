@@ -26,6 +26,7 @@ from moorage.core.plans.changes import (
     blocked,
     enter,
     fail,
+    holds_work,
     interrupt,
     keeps_workspace,
     lose,
@@ -66,7 +67,7 @@ def _accept(session: Session, now: float) -> Session:
     """A new wish to run. An agent that still runs goes on; one that ended is started anew."""
     run = session.run if agent_may_run(session) else None
     accepted: Session = change(_seen(session), run=run, restarts=())
-    if session.state.phase in ENDED or session.state.phase is Phase.DRAINING:
+    if session.state.phase in ENDED:
         accepted = enter(accepted, Phase.SCHEDULING, now)
     return accepted
 
@@ -87,6 +88,8 @@ def _clean_failed(session: Session, seen: Seen) -> Plan:
 def _overdue(session: Session, seen: Seen, now: float) -> Plan | None:
     """A start has a limit; what is known at that moment is the reason."""
     begun = max([session.intent.at, *(r.at for r in session.restarts)])
+    if session.state.phase is Phase.INTERRUPTED:
+        begun = max(begun, session.state.since)
     if session.state.phase is Phase.RUNNING or now - begun <= session.start_timeout:
         return None
     known = [seen.trouble.diagnosis] if seen.trouble else []
@@ -145,7 +148,7 @@ def _claim_missing(session: Session) -> Diagnosis:
         category="claim",
         reason="ClaimMissing",
         message=f"claim {name} does not exist in namespace {namespace}",
-        hint=f"kubectl -n {namespace} get pvc; name an existing one with --claim, or use --workspace managed_pvc",
+        hint=f"see kubectl -n {namespace} get pvc, then name one with --claim; or use --workspace managed_pvc",
         terminal=True,
     )
 
@@ -158,7 +161,8 @@ def _pod(session: Session, seen: Seen, now: float) -> Plan:
         case Absent() if not recorded:
             return retry(enter(session, Phase.SCHEDULING, now), CreatePod(), seen.trouble)
         case Absent():
-            return _replace(session, now, "Pod deleted")
+            interrupted = session.state.phase is Phase.INTERRUPTED
+            return _replace(session, now, session.state.reason if interrupted else "Pod deleted")
         case Present(pod) if pod.verdict is Verdict.FOREIGN:
             return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
         case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
@@ -169,7 +173,7 @@ def _pod(session: Session, seen: Seen, now: float) -> Plan:
 
 def _replace(session: Session, now: float, cause: str) -> Plan:
     """Our Pod is gone for good. A claim carries the workspace to the next one; an emptyDir went with it."""
-    if not keeps_workspace(session) and (session.ever_ran or session.source is not None):
+    if not keeps_workspace(session) and holds_work(session):
         return lose(session, now, f"the workspace was an emptyDir and its Pod is gone ({cause})")
     session = without_pod(session)
     if agent_may_run(session):
@@ -179,7 +183,7 @@ def _replace(session: Session, now: float, cause: str) -> Plan:
 
 def _owned_pod(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan:
     if pod.gone:
-        if not keeps_workspace(session):
+        if not keeps_workspace(session) and holds_work(session):
             return _replace(session, now, pod.cause or pod.phase)
         return retry(_note(session, pod, now), DeletePod(pod.uid, now=pod.deleting), seen.trouble)
     if pod.deleting:
@@ -213,10 +217,12 @@ def _not_running(session: Session, pod: PodSeen, now: float) -> Plan:
 
 
 def _agent(session: Session, pod: PodSeen, link: LinkSeen, seen: Seen, now: float) -> Plan:
-    source = session.source
-    if source is not None and link.marker != source.marker and not session.ever_ran:
-        preparing = enter(session, Phase.BOOTSTRAPPING, now, reason="workspace")
-        return retry(preparing, Materialize(source.marker), seen.trouble)
+    workspace_uid = session.inventory.claim_uid or pod.uid
+    if session.source is not None and session.filled != workspace_uid:
+        if link.marker != session.source.marker:
+            preparing = enter(session, Phase.BOOTSTRAPPING, now, reason="workspace")
+            return retry(preparing, Materialize(session.source.marker), seen.trouble)
+        session = change(session, filled=workspace_uid)
     run = session.run
     if run is None:
         start_id = f"{session.id}-{session.seen_intent}-{len(session.restarts)}"
@@ -227,12 +233,18 @@ def _agent(session: Session, pod: PodSeen, link: LinkSeen, seen: Seen, now: floa
         return retry(session, StartAgent(run.start_id), seen.trouble)
     if link.agent_state == "exited":
         return _ended(session, run, pod, link, now)
+    if link.agent_state == "draining":
+        return Plan(enter(session, Phase.DRAINING, now), None, Retry(0.5))
     running = change(session, run=change(run, epoch=link.epoch, pod_uid=link.pod_uid), ever_ran=True)
     return Plan(enter(running, Phase.RUNNING, now), None, Wait())
 
 
 def _ended(session: Session, run: AgentRun, pod: PodSeen, link: LinkSeen, now: float) -> Plan:
     """The agent's own exit ends the wish to run; one that nobody saw, in a new epoch, is an interruption."""
+    if (
+        session.state.phase is Phase.DRAINING
+    ):  # a stop under way was overruled: its exit is not the agent's own
+        return Plan(enter(change(session, run=None), Phase.BOOTSTRAPPING, now), None, Retry(0))
     exit_ = link.exit
     unseen = exit_ is None or (exit_.code is None and exit_.signal is None and not exit_.error)
     if unseen and link.epoch != run.epoch:
