@@ -1,0 +1,119 @@
+"""Is the object that holds our name ours? The proof before every adoption and every deletion.
+
+Called by ``engine.observe``. Nothing is adopted, bootstrapped or deleted unless the answer is Owned. Labels
+and spec alone never prove anything: anyone can copy them. Never reads the cluster; a read that failed does
+not come here, it stays Unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from moorage.core import owned
+from moorage.core.kinds import Json
+from moorage.core.owned_fields import FieldConflict, claim_conflicts, pod_conflicts
+from moorage.core.session import Identity, Inventory, WorkspaceMode, WorkspaceSpec
+from moorage.core.workload import session_labels
+
+
+@dataclass(frozen=True)
+class Owned:
+    """Ours. ``recorded``: its UID is on record; else a create nonce of ours and every owned field proved
+    it, and the UID is still to be recorded."""
+
+    uid: str
+    recorded: bool = True
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Not proved to be ours; leave it alone. ``field``: what told, ``why``: for people."""
+
+    uid: str
+    field: str
+    why: str
+
+
+Judgement: TypeAlias = Owned | Foreign
+Compare: TypeAlias = Callable[[Json, Json], tuple[FieldConflict, ...]]
+
+
+def judge_pod(pod: Json, identity: Identity, inventory: Inventory, expected: Json) -> Judgement:
+    """Judge the Pod read by its exact name. ``expected``: what ``session_pod`` would send now."""
+    return _judge(pod, identity, inventory, expected, "Pod", inventory.pod_uid, pod_conflicts)
+
+
+def judge_claim(claim: Json, identity: Identity, inventory: Inventory, expected: Json) -> Judgement:
+    """Judge a claim read by its exact name. A claim that we were given is never ours, whatever it says."""
+    workspace: WorkspaceSpec = inventory.snapshot.workspace
+    uid = str((claim.get("metadata") or {}).get("uid") or "")
+    if workspace.mode is not WorkspaceMode.MANAGED_PVC:
+        return Foreign(uid, "workspace.mode", f"mode {workspace.mode.value} has no claim of ours")
+    if inventory.claim_uid and not inventory.claim_created_by_us:
+        return Foreign(uid, "claim_created_by_us", "the record says that somebody else created this claim")
+    return _judge(
+        claim, identity, inventory, expected, "PersistentVolumeClaim", inventory.claim_uid, claim_conflicts
+    )
+
+
+def _judge(
+    obj: Json,
+    identity: Identity,
+    inventory: Inventory,
+    expected: Json,
+    kind: str,
+    recorded_uid: str,
+    compare: Compare,
+) -> Judgement:
+    metadata = obj.get("metadata") or {}
+    uid, name = str(metadata.get("uid") or ""), str(metadata.get("name") or "")
+    if not uid:
+        return Foreign("", "metadata.uid", f"the {kind} was read without a UID")
+    if metadata.get("namespace") != inventory.namespace:
+        return Foreign(uid, "metadata.namespace", f"it is not in namespace {inventory.namespace}")
+    if uid == recorded_uid:
+        return _by_labels(uid, metadata.get("labels") or {}, identity)
+    return _by_nonce(obj, uid, inventory, expected, (kind, name), recorded_uid, compare)
+
+
+def _by_labels(uid: str, labels: Json, identity: Identity) -> Judgement:
+    for key, value in session_labels(identity).items():
+        if labels.get(key) != value:
+            return Foreign(uid, f"metadata.labels[{key}]", "its UID is recorded, but this label is not ours")
+    return Owned(uid)
+
+
+def _by_nonce(
+    obj: Json,
+    uid: str,
+    inventory: Inventory,
+    expected: Json,
+    key: tuple[str, str],
+    recorded_uid: str,
+    compare: Compare,
+) -> Judgement:
+    nonce = (obj["metadata"].get("annotations") or {}).get(owned.NONCE_ANNOTATION)
+    if not nonce or nonce not in inventory.nonces_for(*key):
+        if recorded_uid:
+            return Foreign(uid, "metadata.uid", f"the recorded UID is {recorded_uid}")
+        why = "it does not carry a create nonce that was issued for it"
+        return Foreign(uid, f"metadata.annotations[{owned.NONCE_ANNOTATION}]", why)
+    # Once an object is recorded, its nonce is public and spent: a copy made from it carries the same one.
+    # Only a request still in the air may answer with another UID.
+    open_nonces = {n.nonce for n in inventory.nonces if (n.kind, n.name) == key and not n.settled}
+    if recorded_uid and nonce not in open_nonces:
+        return Foreign(uid, "metadata.uid", f"the recorded UID is {recorded_uid}, and its nonce is spent")
+    conflicts = compare(_with_nonce(expected, nonce), obj)
+    if conflicts:
+        first = conflicts[0]
+        return Foreign(uid, first.field, "it carries our create nonce, but this field is not what we sent")
+    return Owned(uid, recorded=False)
+
+
+def _with_nonce(expected: Json, nonce: str) -> Json:
+    # The object may answer an earlier request of ours than the one being prepared now.
+    metadata = expected["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), owned.NONCE_ANNOTATION: nonce}
+    return {**expected, "metadata": {**metadata, "annotations": annotations}}
