@@ -131,13 +131,15 @@ class AgentExit(msgspec.Struct, frozen=True):
 
 class AgentRun(msgspec.Struct, frozen=True):
     """One start of the agent. ``start_id`` makes the start idempotent; ``epoch`` is the helper process
-    that runs it; ``exit`` is set once the agent has ended."""
+    that runs it; ``base_offset`` the transcript offset of its first byte; ``exit`` is set once the agent
+    has ended."""
 
     start_id: str
     pod_uid: str = ""
     epoch: str = ""
     started_at: float = 0.0
     exit: AgentExit | None = None
+    base_offset: int = 0
 
 
 class Restart(msgspec.Struct, frozen=True):

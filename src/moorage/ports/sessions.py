@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from moorage.core.kinds import Json
 from moorage.core.session import AgentExit, Diagnosis, HelperSpec, Session, WorkspaceSpec
 from moorage.ports.link import FileEntry, Gap, Output, ProcessSpec, RemoteProcess
 from moorage.ports.store import SessionEvent
@@ -109,6 +110,9 @@ class Attachment(Protocol):
 
     async def resize(self, cols: int, rows: int) -> None: ...
 
+    async def signal(self, number: int) -> None:
+        """Signal the agent's process group (Ctrl-C in ``moorage run``)."""
+
     async def close(self) -> None:
         """Leave the agent running and let go of the session."""
 
@@ -122,6 +126,10 @@ class SessionVerbs(Protocol):
     async def launch(self, request: LaunchRequest, report: Report) -> Session:
         """Check everything (template, strict dry run, source readable), then record the session. No
         cluster object exists before this returns; nothing is recorded when it raises."""
+
+    async def preview(self, request: LaunchRequest) -> list[Json]:
+        """``run --dry-run``: every check of ``launch``, and the objects it would create, without
+        credentials. Nothing is recorded or created."""
 
     def attach(self, name: str, *, from_start: bool = False) -> Attachment: ...
 
