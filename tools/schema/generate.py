@@ -141,10 +141,10 @@ def main() -> int:
     text = build(options.kubernetes or module_directory())
     if options.check:
         same = TARGET.read_text() == text
-        print("up to date" if same else f"{TARGET} differs: run ./dev schema")  # noqa: T201
+        print("up to date" if same else f"{TARGET} differs: run ./dev schema")
         return 0 if same else 1
     TARGET.write_text(text)
-    print(f"{TARGET.name}: {len(text)} bytes from k8s.io/kubernetes {KUBERNETES}")  # noqa: T201
+    print(f"{TARGET.name}: {len(text)} bytes from k8s.io/kubernetes {KUBERNETES}")
     return 0
 
 
