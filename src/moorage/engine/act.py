@@ -1,0 +1,198 @@
+"""One handler per action of a session's plan. Called by ``sessions.owner``, which stores what comes back.
+
+Every handler is idempotent. What it will own is on record before it acts; a delete carries the UID that a
+read of this same round proved to be ours. Failures are ActionFailed with a diagnosis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import assert_never
+
+from moorage.core.bootstrap import entrypoint
+from moorage.core.diagnosis import diagnose_api
+from moorage.core.errors import ApiError, LinkError, MoorageError
+from moorage.core.kinds import CLAIMS, PODS, Json, Resource
+from moorage.core.observed import Absent, from_problem
+from moorage.core.owned_fields import claim_conflicts, pod_conflicts
+from moorage.core.plans import actions as do
+from moorage.core.plans.changes import own
+from moorage.core.session import Diagnosis, Session, WorkspaceMode, change
+from moorage.core.workload import session_claim, session_pod
+from moorage.engine.connection import Connection
+from moorage.engine.creation import Creation
+from moorage.engine.failure import ActionFailed
+from moorage.ports.clock import Clock, Ids
+from moorage.ports.cluster import Cluster
+from moorage.ports.link import Gap, Link, ProcessSpec
+from moorage.ports.store import Lease, Store
+
+Say = Callable[[str, str], None]
+SourceBytes = Callable[[Session], AsyncIterator[bytes]]
+SOURCE_LIMIT = 16 << 30
+
+
+class Actor:
+    """Acts for one session under one lease."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        store: Store,
+        lease: Lease,
+        connection: Connection,
+        *,
+        clock: Clock,
+        ids: Ids,
+        say: Say,
+        source: SourceBytes,
+        drained: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._cluster = cluster
+        self._store = store
+        self._lease = lease
+        self._connection = connection
+        self._clock = clock
+        self._creation = Creation(cluster, clock, ids, self._save)
+        self._say = say
+        self._source = source
+        self._drained = drained
+
+    async def _save(self, session: Session) -> Session:
+        return await self._store.sessions.save(session, self._lease)
+
+    async def act(self, action: do.Action, session: Session) -> Session:
+        """Carry out one action; the session to store. Raises ActionFailed."""
+        match action:
+            case do.CreateClaim():
+                return await self._create_claim(session)
+            case do.AdoptClaim(uid):
+                ours = session.inventory.snapshot.workspace.mode is WorkspaceMode.MANAGED_PVC
+                return own(session, claim_uid=uid, claim_created_by_us=ours)
+            case do.CreatePod():
+                return await self._create_pod(session)
+            case do.AdoptPod(uid):
+                return own(session, pod_uid=uid)
+            case do.Connect(pod_uid):
+                return await self._connect(session, pod_uid)
+            case do.CloseLink():
+                await self._connection.close()
+                return session
+            case do.Materialize(marker):
+                return await self._on_link(session, lambda link: self._materialize(session, link, marker))
+            case do.StartAgent(start_id):
+                return await self._on_link(session, lambda link: self._start(session, link, start_id))
+            case do.Drain():
+                return await self._on_link(session, lambda link: self._drain(session, link))
+            case do.DeletePod(uid, now):
+                await self._connection.close()
+                await self._delete(PODS, session.inventory.pod_name, session, uid, 0 if now else None)
+                return session
+            case do.DeleteClaim(uid):
+                await self._delete(CLAIMS, session.inventory.claim_name, session, uid, None)
+                return session
+            case do.Forget():
+                await self._connection.close()
+                return session
+            case unreachable:
+                assert_never(unreachable)
+
+    async def _create_claim(self, session: Session) -> Session:
+        name = session.inventory.claim_name
+
+        def build(current: Session, nonce: str) -> Json:
+            return session_claim(current.identity, current.inventory, nonce)
+
+        self._say("storage", f"creating claim {name}")
+        session, uid = await self._creation.create(session, CLAIMS, name, build, claim_conflicts)
+        return own(session, claim_uid=uid, claim_created_by_us=True)
+
+    async def _create_pod(self, session: Session) -> Session:
+        name = session.inventory.pod_name
+
+        def build(current: Session, nonce: str) -> Json:
+            return session_pod(current.identity, current.inventory, nonce, entrypoint=entrypoint())
+
+        self._say("schedule", f"creating Pod {name}")
+        session, uid = await self._creation.create(session, PODS, name, build, pod_conflicts)
+        return own(session, pod_uid=uid)
+
+    async def _connect(self, session: Session, pod_uid: str) -> Session:
+        nonce = bytes.fromhex((await self._store.secrets.get(session.inventory.bootstrap_ref)).decode())
+        await self._connection.open(session, pod_uid, nonce, self._lease.fence)
+        return session
+
+    async def _on_link(self, session: Session, work: Callable[[Link], Awaitable[Session]]) -> Session:
+        link = self._connection.link
+        if link is None:
+            return session  # it broke since the observation: the next plan connects again
+        try:
+            return await work(link)
+        except LinkError as error:
+            await self._connection.close()
+            raise ActionFailed(_link_trouble(error)) from error
+        except ActionFailed:
+            raise
+        except MoorageError as error:
+            raise ActionFailed(_refused(error)) from error
+
+    async def _materialize(self, session: Session, link: Link, marker: str) -> Session:
+        self._say("source", f"unpacking {session.source.location if session.source else ''}")
+        await link.materialize(session.agent.cwd, self._source(session), marker=marker, limit=SOURCE_LIMIT)
+        return session
+
+    async def _start(self, session: Session, link: Link, start_id: str) -> Session:
+        end = await self._store.transcripts.end(session.id)
+        status = await link.status()
+        if status.state == "none" and session.restarts:
+            # A new Pod after an unplanned end: what the old one had not yet sent is lost, and said so.
+            end = await self._store.transcripts.append(session.id, Gap(end, None), self._lease)
+        agent = session.agent
+        spec = ProcessSpec(argv=agent.argv, env=await self._env(session), cwd=agent.cwd, tty=agent.tty)
+        started = await link.start_agent(spec, base_offset=end, start_id=start_id)
+        hello = link.hello
+        self._say("agent", f"pid {started.pid}: {agent.argv[0]}")
+        assert session.run is not None
+        base = started.oldest if status.state == "none" else max(end, status.end)
+        run = change(session.run, epoch=hello.epoch, pod_uid=hello.pod_uid, base_offset=base)
+        run = change(run, started_at=self._clock.now())
+        ran: Session = change(session, run=run, ever_ran=True)
+        return ran
+
+    async def _env(self, session: Session) -> dict[str, str]:
+        """Resolved anew at each start; never stored in a record."""
+        if not session.agent.env_ref:
+            return {}
+        packed = await self._store.secrets.get(session.agent.env_ref)
+        pairs = packed.decode().split("\0")
+        return dict(pair.split("=", 1) for pair in pairs if pair)
+
+    async def _drain(self, session: Session, link: Link) -> Session:
+        self._say("drain", f"SIGTERM, then SIGKILL after {session.agent.grace_seconds:.0f} s")
+        await link.drain(0.0 if session.intent.force else session.agent.grace_seconds)
+        await self._drained()
+        return session
+
+    async def _delete(
+        self, resource: Resource, name: str, session: Session, uid: str, grace: int | None
+    ) -> None:
+        self._say("delete", f"{resource.kind} {name} (uid {uid})")
+        try:
+            await self._cluster.delete(
+                resource, name, session.inventory.namespace, uid=uid, grace_seconds=grace
+            )
+        except ApiError as error:
+            if isinstance(from_problem(error.problem, resource.plural, name), Absent):
+                return
+            raise ActionFailed(diagnose_api(error.problem, f"delete {resource.kind} {name}")) from error
+
+
+def _link_trouble(error: LinkError) -> Diagnosis:
+    return Diagnosis(category="link", reason="LinkLost", message=error.message, hint=error.hint)
+
+
+def _refused(error: MoorageError) -> Diagnosis:
+    category = str(error.details.get("category", error.code))
+    return Diagnosis(
+        category=category, reason="Refused", message=error.message, hint=error.hint, terminal=True
+    )

@@ -1,0 +1,157 @@
+"""The owner's link to one Pod: opened, repaired over exec, asked, closed. Called by ``engine.act``.
+
+``pods/exec`` is the root of trust: where nothing answers on the link, the helper and a nonce are delivered
+anew by exec, to the Pod whose UID is on record. Never starts or ends an agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+
+from moorage.core.bootstrap import elf_machine
+from moorage.core.diagnosis import diagnose_api
+from moorage.core.errors import ApiError, IntegrityError, LinkError, MoorageError
+from moorage.core.plans.observation import LinkSeen
+from moorage.core.session import AgentExit, Diagnosis, Session
+from moorage.core.workload import expected_node_arch
+from moorage.engine.bootstrap import connect, deliver, install_helper
+from moorage.engine.failure import ActionFailed
+from moorage.engine.helper import helper_binary
+from moorage.engine.link import open_link
+from moorage.ports.cluster import Cluster
+from moorage.ports.link import AgentStatus, ExitStatus, Link
+from moorage.ports.streams import ByteStream
+
+Say = Callable[[str, str], None]
+OPEN_TIMEOUT = 10.0
+ANSWER_TRIES = 25
+ANSWER_PAUSE = 0.04
+
+
+class Connection:
+    """At most one open link. ``link`` is None while there is none."""
+
+    def __init__(self, cluster: Cluster, say: Say) -> None:
+        self._cluster = cluster
+        self._say = say
+        self._transport = ""
+        self.link: Link | None = None
+
+    async def open(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> None:
+        """Connect to the Pod, delivering helper and nonce first where that was never done or got lost.
+        Raises ActionFailed."""
+        await self.close()
+        try:
+            if session.run is not None and await self._try(session, pod_uid, nonce, fence):
+                return
+            await self._bootstrap(session, pod_uid, nonce)
+            await self._await_answer(session, pod_uid, nonce, fence)
+        except ApiError as error:
+            raise ActionFailed(diagnose_api(error.problem, "reach the Pod")) from error
+        except MoorageError as error:
+            raise ActionFailed(_diagnose(error)) from error
+
+    async def _try(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> bool:
+        try:
+            self.link = await self._dial(session, pod_uid, nonce, fence)
+        except (LinkError, TimeoutError):
+            return False
+        return True
+
+    async def _dial(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> Link:
+        """One attempt to reach agentctl; LinkError when nothing (or somebody else) answers."""
+        async with asyncio.timeout(OPEN_TIMEOUT):
+            stream: ByteStream
+            stream, used = await connect(
+                self._cluster,
+                session.inventory.pod_name,
+                session.inventory.snapshot.main_container,
+                transport=self._transport or session.transport,
+            )
+            link: Link = await open_link(stream, nonce, fence=fence, expect_pod_uid=pod_uid)
+        self._transport = used
+        return link
+
+    async def _bootstrap(self, session: Session, pod_uid: str, nonce: bytes) -> None:
+        inventory = session.inventory
+        pod, main, snapshot = inventory.pod_name, inventory.snapshot.main_container, inventory.snapshot
+        if snapshot.helper.source == "exec":
+            binary = await asyncio.to_thread(helper_binary, snapshot.platform)
+            arch = expected_node_arch(snapshot.platform)
+            if elf_machine(binary) != arch:
+                raise IntegrityError(f"the helper is built for {elf_machine(binary)}, the platform is {arch}")
+            digest = hashlib.sha256(binary).hexdigest()[:12]
+            self._say("upload", f"helper {len(binary) / 1e6:.1f} MB (sha256 {digest}…)")
+            await install_helper(self._cluster, pod, main, binary)
+        config = {"session_id": session.id}
+        await deliver(self._cluster, pod, main, config, nonce, expect_pod_uid=pod_uid)
+
+    async def _await_answer(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> None:
+        """The helper needs a moment from delivery to listening; each attempt is a real connection."""
+        last: Exception | None = None
+        for _ in range(ANSWER_TRIES):
+            try:
+                self.link = await self._dial(session, pod_uid, nonce, fence)
+            except (LinkError, TimeoutError) as error:
+                last = error
+                await asyncio.sleep(ANSWER_PAUSE)
+            else:
+                hello = self.link.hello
+                self._say("hello", f"agentctl {hello.helper_version} over {self._transport}")
+                return
+        raise LinkError(f"agentctl does not answer: {last}")
+
+    async def seen(self, session: Session) -> LinkSeen | None:
+        """What agentctl says now; None when the link is gone."""
+        if self.link is None:
+            return None
+        try:
+            status = await self.link.status()
+            marker = await self._marker(self.link, session)
+        except LinkError:
+            await self.close()
+            return None
+        hello = self.link.hello
+        return LinkSeen(
+            pod_uid=hello.pod_uid,
+            epoch=hello.epoch,
+            agent_state=status.state,
+            start_id=status.start_id,
+            exit=agent_exit(status),
+            marker=marker,
+        )
+
+    async def _marker(self, link: Link, session: Session) -> str:
+        if session.source is None or session.ever_ran or session.run is not None:
+            return session.source.marker if session.source else ""
+        return await link.marker(session.agent.cwd)
+
+    async def close(self) -> None:
+        """Repeatable; the agent runs on."""
+        link, self.link = self.link, None
+        if link is not None:
+            await link.close()
+
+
+def agent_exit(status: AgentStatus) -> AgentExit | None:
+    """The exit that agentctl reports, as the record keeps it."""
+    return None if status.exit is None else recorded_exit(status.exit)
+
+
+def recorded_exit(ended: ExitStatus) -> AgentExit:
+    """An exit in the form of the session's record."""
+    return AgentExit(code=ended.code, signal=ended.signal, oom=ended.oom, error=ended.error)
+
+
+def _diagnose(error: MoorageError) -> Diagnosis:
+    category = error.details.get("category", "link")
+    terminal = isinstance(error, IntegrityError) or category in ("noexec", "platform", "crash")
+    return Diagnosis(
+        category=category,
+        reason="BootstrapFailed",
+        message=error.message,
+        hint=error.hint or "see `moorage doctor` for the rights and transports that a link needs",
+        terminal=bool(terminal),
+    )

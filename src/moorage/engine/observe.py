@@ -1,0 +1,173 @@
+"""Reads what a session's planner looks at. Called by ``sessions.owner``; never writes anything.
+
+Every read is most-recent and by exact name. A failed read is Unknown, or Absent where the API server said
+so in a Status that names the object (core.observed).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from moorage.core import owned
+from moorage.core.bootstrap import entrypoint
+from moorage.core.diagnosis import diagnose_claim, diagnose_pod, interruption_cause
+from moorage.core.errors import ApiError
+from moorage.core.kinds import CLAIMS, EVENTS, NAMESPACES, NODES, PODS, Json, Resource
+from moorage.core.observed import Absent, Observed, Present, Unknown, from_problem
+from moorage.core.ownership import Foreign, Judgement, judge_claim, judge_pod
+from moorage.core.plans.observation import ClaimSeen, PodSeen, Verdict
+from moorage.core.session import Inventory, Session, WorkspaceMode
+from moorage.core.status import main_status
+from moorage.core.workload import session_claim, session_pod
+from moorage.ports.clock import Clock
+from moorage.ports.cluster import Cluster
+
+GRACE_SLACK = 30.0
+"""Seconds beyond its deletionTimestamp before a terminating Pod counts as overdue."""
+
+
+class Observer:
+    """Reads for one session. Holds no state but the last raw objects, for views and diagnoses."""
+
+    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self.raw_pod: Json | None = None
+        self.raw_claim: Json | None = None
+
+    async def same_cluster(self, inventory: Inventory) -> Observed[bool]:
+        """Are namespace and API server the recorded ones? Where the Namespace may not be read, the API
+        server's address and CA stand for both."""
+        server = await self._identity()
+        if isinstance(server, Unknown):
+            return server
+        match await self._read(NAMESPACES, inventory.namespace, None):
+            case Present(namespace) if inventory.namespace_uid:
+                return Present(namespace["metadata"]["uid"] == inventory.namespace_uid)
+            case Absent():
+                return Present(False)
+            case Unknown(why) if inventory.namespace_uid and "forbidden" not in why.lower():
+                return Unknown(why)
+            case _:
+                recorded = (inventory.server_address, inventory.server_ca_sha256)
+                return Present(server.value == recorded)
+
+    async def _identity(self) -> Present[tuple[str, str]] | Unknown:
+        try:
+            identity = await self._cluster.identity()
+        except ApiError as error:
+            return Unknown(error.message)
+        return Present((identity.address, identity.ca_sha256))
+
+    async def _read(self, resource: Resource, name: str, namespace: str | None) -> Observed[Json]:
+        try:
+            return Present(await self._cluster.get(resource, name, namespace))
+        except ApiError as error:
+            return from_problem(error.problem, resource.plural, name)
+
+    async def pod(self, session: Session) -> Observed[PodSeen]:
+        """The Pod under the session's name."""
+        inventory = session.inventory
+        raw = await self._read(PODS, inventory.pod_name, inventory.namespace)
+        self.raw_pod = raw.value if isinstance(raw, Present) else None
+        if not isinstance(raw, Present):
+            return raw
+        return Present(await self._reduce(session, raw.value))
+
+    async def _reduce(self, session: Session, pod: Json) -> PodSeen:
+        inventory, now = session.inventory, self._clock.now()
+        main = main_status(pod, inventory.snapshot.main_container)
+        judged = judge_pod(pod, session.identity, inventory, _expected_pod(session, pod))
+        deleting, overdue = _termination(pod, now)
+        running = main.state == "running"
+        diagnosis = None
+        if not running:
+            diagnosis = diagnose_pod(pod, inventory.snapshot.main_container, await self.events(pod), now)
+        return PodSeen(
+            uid=pod["metadata"]["uid"],
+            verdict=_verdict(judged),
+            conflict=_conflict(judged),
+            phase=(pod.get("status") or {}).get("phase", "Pending"),
+            deleting=deleting,
+            overdue=overdue,
+            node_gone=overdue and await self._node_gone(pod),
+            main_running=running,
+            container_id=main.container_id,
+            cause=interruption_cause(pod, inventory.snapshot.main_container) or "",
+            diagnosis=diagnosis,
+        )
+
+    async def _node_gone(self, pod: Json) -> bool:
+        node = (pod.get("spec") or {}).get("nodeName") or ""
+        return bool(node) and isinstance(await self._read(NODES, node, None), Absent)
+
+    async def claim(self, session: Session) -> Observed[ClaimSeen]:
+        """The claim under the session's name; for an emptyDir there is none to look for."""
+        inventory = session.inventory
+        if inventory.snapshot.workspace.mode is WorkspaceMode.EMPTY_DIR:
+            return Absent()
+        raw = await self._read(CLAIMS, inventory.claim_name, inventory.namespace)
+        self.raw_claim = raw.value if isinstance(raw, Present) else None
+        if not isinstance(raw, Present):
+            return raw
+        claim = raw.value
+        uid = claim["metadata"]["uid"]
+        deleting = bool(claim["metadata"].get("deletionTimestamp"))
+        if inventory.snapshot.workspace.mode is WorkspaceMode.EXISTING_CLAIM:
+            return Present(_given_claim(inventory, uid, deleting))
+        judged = judge_claim(claim, session.identity, inventory, _expected_claim(session, claim))
+        bound = (claim.get("status") or {}).get("phase") == "Bound"
+        why = None if bound else diagnose_claim(claim, await self.events(claim))
+        return Present(ClaimSeen(uid, _verdict(judged), _conflict(judged), deleting, why))
+
+    async def events(self, obj: Json) -> list[Json]:
+        """Kubernetes events of one object; none where they may not be read (they only help)."""
+        meta = obj["metadata"]
+        selector = f"involvedObject.name={meta['name']},involvedObject.uid={meta['uid']}"
+        try:
+            return [
+                event
+                async for event in self._cluster.list_all(EVENTS, meta["namespace"], field_selector=selector)
+            ]
+        except ApiError:
+            return []
+
+
+def _given_claim(inventory: Inventory, uid: str, deleting: bool) -> ClaimSeen:
+    """An existing claim is never ours; its UID is noted at first sight and must not change after."""
+    if not inventory.claim_uid:
+        return ClaimSeen(uid, Verdict.ADOPTABLE, deleting=deleting)
+    if uid != inventory.claim_uid:
+        return ClaimSeen(uid, Verdict.FOREIGN, f"the recorded claim had UID {inventory.claim_uid}", deleting)
+    return ClaimSeen(uid, Verdict.OWNED, deleting=deleting)
+
+
+def _nonce(obj: Json) -> str:
+    return str((obj["metadata"].get("annotations") or {}).get(owned.NONCE_ANNOTATION, ""))
+
+
+def _expected_pod(session: Session, pod: Json) -> Json:
+    return session_pod(session.identity, session.inventory, _nonce(pod), entrypoint=entrypoint())
+
+
+def _expected_claim(session: Session, claim: Json) -> Json:
+    return session_claim(session.identity, session.inventory, _nonce(claim))
+
+
+def _verdict(judged: Judgement) -> Verdict:
+    if isinstance(judged, Foreign):
+        return Verdict.FOREIGN
+    return Verdict.OWNED if judged.recorded else Verdict.ADOPTABLE
+
+
+def _conflict(judged: Judgement) -> str:
+    return f"{judged.field}: {judged.why}" if isinstance(judged, Foreign) else ""
+
+
+def _termination(pod: Json, now: float) -> tuple[bool, bool]:
+    """(deleting, overdue): deletionTimestamp is already the end of the grace period."""
+    stamp = pod["metadata"].get("deletionTimestamp")
+    if not stamp:
+        return False, False
+    ends = datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
+    return True, now > ends + GRACE_SLACK
