@@ -1,0 +1,130 @@
+"""The few git commands that sources need, as subprocesses. Called by ``engine.sources`` only.
+
+Passwords go through the environment to a credential helper, never through argv; nothing prompts; hooks and
+configuration of a cloned repository never run here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+from pathlib import Path
+
+from moorage.core.errors import MoorageError, UsageError
+from moorage.core.source_url import parse_git_url
+
+SAFE = ("-c", "protocol.ext.allow=never", "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false")
+_HELPER = '!f() { echo "username=$MOORAGE_GIT_USER"; echo "password=$MOORAGE_GIT_PASSWORD"; }; f'
+_SECRET = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+class GitError(MoorageError):
+    """git said no; its last line, without anything that looks like a credential, is the message."""
+
+    code = "source"
+
+
+async def git(*args: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> bytes:
+    """Standard output of one git command. Raises GitError."""
+    base = {
+        k: v for k, v in os.environ.items() if not k.startswith(("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX"))
+    }
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "git",
+            *SAFE,
+            *args,
+            cwd=cwd,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**base, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **(env or {})},
+        )
+    except FileNotFoundError:
+        raise GitError("git is not installed here", hint="install git, or leave out --source") from None
+    try:
+        out, err = await process.communicate()
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        raise
+    if process.returncode:
+        said = _SECRET.sub("", err.decode(errors="replace")).strip().splitlines()
+        raise GitError(f"git {args[0]}: {said[-1] if said else 'failed'}", hint=_hint(err))
+    return out
+
+
+def _hint(err: bytes) -> str:
+    if b"dubious ownership" in err:
+        return "the directory belongs to another user: git config --global --add safe.directory DIR"
+    if b"Authentication" in err or b"could not read Username" in err or b"Permission denied" in err:
+        return "give credentials by git's credential helper or ssh agent on this machine"
+    return "check the source with: git ls-remote SOURCE"
+
+
+async def clone(location: str, tree: Path, *, ref: str = "", user: str = "", password: str = "") -> None:
+    """Clone all history of ``location`` into ``tree`` and check out ``ref`` (default: its HEAD)."""
+    if ref.startswith("-"):
+        raise UsageError(f"{ref!r} is not a branch, tag or commit", field="source_ref")
+    env, extra = {}, ()
+    if user or password:
+        env = {"MOORAGE_GIT_USER": user, "MOORAGE_GIT_PASSWORD": password}
+        extra = ("-c", "credential.helper=", "-c", f"credential.helper={_HELPER}")
+    await git(*extra, "clone", "--quiet", "--no-local", "--", location, str(tree), env=env)
+    if ref:
+        await git("checkout", "--quiet", ref, "--", cwd=tree)
+
+
+async def head_commit(tree: Path) -> str:
+    """The commit that is checked out; "" in a repository without one."""
+    try:
+        return (await git("rev-parse", "--verify", "--quiet", "HEAD", cwd=tree)).decode().strip()
+    except GitError:
+        return ""
+
+
+async def is_top_level(path: Path) -> bool:
+    """Is ``path`` the top of a git work tree?"""
+    if not (path / ".git").exists():
+        return False
+    top = (await git("rev-parse", "--show-toplevel", cwd=path)).decode().rstrip("\n")
+    return Path(top).resolve() == path.resolve()
+
+
+async def set_origin(source: Path, tree: Path) -> None:
+    """Point the clone's origin where the source's points, without credentials; else at nothing."""
+    try:
+        origin = (await git("remote", "get-url", "origin", cwd=source)).decode().strip()
+        url = parse_git_url(origin)
+    except (GitError, UsageError):
+        url = None
+    if url is None:
+        await git("remote", "remove", "origin", cwd=tree)
+    else:
+        await git("remote", "set-url", "origin", url.clean, cwd=tree)
+
+
+async def overlay_dirty(source: Path, tree: Path) -> None:
+    """Carry over what is changed, new or deleted in the source and not ignored."""
+    listed = await git("ls-files", "-z", "-m", "-o", "-d", "--exclude-standard", cwd=source)
+    staged = (
+        await git("diff", "-z", "--name-only", "--cached", "HEAD", cwd=source)
+        if await head_commit(tree)
+        else b""
+    )
+    names = {os.fsdecode(raw) for raw in (listed + staged).split(b"\0") if raw}
+    await asyncio.to_thread(_copy_all, source, tree, sorted(names))
+
+
+def _copy_all(source: Path, tree: Path, names: list[str]) -> None:
+    for name in names:
+        origin, target = source / name, tree / name
+        if origin.is_dir() and not origin.is_symlink():
+            continue  # a submodule or an embedded repository
+        if target.is_symlink() or target.is_file():
+            target.unlink()
+        if origin.is_symlink() or origin.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(origin, target, follow_symlinks=False)

@@ -1,0 +1,111 @@
+"""What fills a workspace: a local path or a repository URL, made into one tar file on the controlling side.
+
+Called by ``sessions.launch`` (prepare) and ``engine.act`` (stream). Git runs here, so an image needs no
+git and credentials never reach the agent: they are kept out of the URL, of git's argv and of the clone's
+configuration. The file is spooled with mode 0600 until the workspace is filled, so a crash in between
+unpacks the very same bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from moorage.core.errors import NotFound, UsageError
+from moorage.core.session import Session, SourceSpec
+from moorage.core.source_url import GitUrl, parse_git_url
+from moorage.engine.git import clone, head_commit, is_top_level, overlay_dirty, set_origin
+from moorage.engine.tree_tar import write_tar
+
+CHUNK = 256 * 1024
+
+
+class Sources:
+    """Prepared sources of the sessions of one data folder."""
+
+    def __init__(self, spool: Path) -> None:
+        self._spool = spool
+
+    async def prepare(self, location: str, ref: str, session_id: str) -> SourceSpec:
+        """Clone or read ``location`` now and pin what it holds. Raises UsageError, NotFound."""
+        url = parse_git_url(location)
+        self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f"{session_id}-", dir=self._spool))
+        try:
+            if url is not None:
+                return await self._from_url(url, ref, session_id, work)
+            return await self._from_path(location, ref, session_id, work)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, work, ignore_errors=True)
+
+    async def _from_url(self, url: GitUrl, ref: str, session_id: str, work: Path) -> SourceSpec:
+        tree = work / "tree"
+        await clone(url.clean, tree, ref=ref, user=url.user, password=url.password)
+        commit = await head_commit(tree)
+        marker = await self._pack(tree, session_id)
+        return SourceSpec(kind="url", location=url.clean, ref=ref, commit=commit, marker=marker)
+
+    async def _from_path(self, location: str, ref: str, session_id: str, work: Path) -> SourceSpec:
+        path = Path(location).expanduser().absolute()
+        if not path.exists():
+            raise NotFound(
+                f"source {location} does not exist", field="source", hint="name a directory or a git URL"
+            )
+        if not path.is_dir():
+            raise UsageError(
+                f"source {location} is not a directory", field="source", hint="name a directory or a git URL"
+            )
+        if not await is_top_level(path):
+            if ref:
+                raise UsageError(
+                    f"{location} is not a git repository, so it has no ref {ref}", field="source_ref"
+                )
+            return SourceSpec(kind="path", location=str(path), marker=await self._pack(path, session_id))
+        tree = work / "tree"
+        await clone(str(path), tree, ref=ref)
+        await set_origin(path, tree)
+        if not ref:
+            await overlay_dirty(path, tree)
+        commit, marker = await head_commit(tree), await self._pack(tree, session_id)
+        return SourceSpec(kind="path", location=str(path), ref=ref, commit=commit, marker=marker)
+
+    async def _pack(self, tree: Path, session_id: str) -> str:
+        """Write the spool file; its SHA-256 is the marker of the filled workspace."""
+        final = self._file(session_id)
+        part = final.with_suffix(".part")
+        await asyncio.to_thread(write_tar, tree, part)
+        digest = await asyncio.to_thread(_sha256, part)
+        os.replace(part, final)
+        return f"sha256:{digest}"
+
+    def _file(self, session_id: str) -> Path:
+        return self._spool / f"{session_id}.tar"
+
+    async def stream(self, session: Session) -> AsyncIterator[bytes]:
+        """The prepared tar in chunks. NotFound when it is no longer there."""
+        try:
+            handle = await asyncio.to_thread(self._file(session.id).open, "rb")
+        except FileNotFoundError:
+            raise NotFound(
+                "the prepared source of this session is gone",
+                hint=f"remove the session and run it again with --source {session.source.location}"
+                if session.source
+                else "",
+            ) from None
+        with handle:
+            while chunk := await asyncio.to_thread(handle.read, CHUNK):
+                yield chunk
+
+    async def discard(self, session_id: str) -> None:
+        """The workspace is filled (or the session gone): drop the file. Repeatable."""
+        await asyncio.to_thread(self._file(session_id).unlink, missing_ok=True)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
