@@ -54,7 +54,7 @@ def _split(text: str, scheme: str) -> GitUrl:
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
-    # ssh needs its user in the URL; for http a lone user name may itself be a token, so it goes with the rest.
+    # ssh needs its user in the URL; for http a lone user name may itself be a token, so it stays out.
     shown = f"{parts.username}@" if scheme == "ssh" and user else ""
     clean = urlunsplit((parts.scheme, f"{shown}{host}{port}", parts.path, parts.query, ""))
     if scheme == "ssh":

@@ -68,7 +68,8 @@ async def clone(location: str, tree: Path, *, ref: str = "", user: str = "", pas
     """Clone all history of ``location`` into ``tree`` and check out ``ref`` (default: its HEAD)."""
     if ref.startswith("-"):
         raise UsageError(f"{ref!r} is not a branch, tag or commit", field="source_ref")
-    env, extra = {}, ()
+    env: dict[str, str] = {}
+    extra: tuple[str, ...] = ()
     if user or password:
         env = {"MOORAGE_GIT_USER": user, "MOORAGE_GIT_PASSWORD": password}
         extra = ("-c", "credential.helper=", "-c", f"credential.helper={_HELPER}")

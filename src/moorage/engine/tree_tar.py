@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def write_tar(tree: Path, target: Path) -> None:
-    """Write ``target`` (mode 0600) from everything below ``tree``, sorted, so equal trees give equal bytes."""
+    """Write ``target`` (mode 0600) from all below ``tree``, sorted: equal trees give equal bytes."""
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with (
         os.fdopen(descriptor, "wb") as raw,
