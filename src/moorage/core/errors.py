@@ -119,6 +119,12 @@ class IntegrityError(MoorageError):
     code = "integrity"
 
 
+class StoreError(MoorageError):
+    """The data folder, its database or its key cannot be used as they are; nothing was changed."""
+
+    code = "store"
+
+
 @dataclass(frozen=True)
 class ApiProblem:
     """What a Kubernetes API call answered instead of success.

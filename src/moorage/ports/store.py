@@ -67,6 +67,9 @@ class Sessions(Protocol):
     async def purge(self, session_id: str, lease: Lease) -> None:
         """Delete transcript and history, keep the row as ``deleted`` with its unsettled nonces."""
 
+    async def tombstones(self) -> list[Session]:
+        """Deleted sessions whose nonces are not all settled: a create may still be carried out late."""
+
 
 class Transcripts(Protocol):
     """Output of agents, one byte sequence per session."""

@@ -1,0 +1,91 @@
+"""Open the store of a data folder. ``main`` calls this; the result is passed on as ``ports.store.Store``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from moorage.core.session import OUTPUT_LIMIT
+from moorage.ports import store as ports
+from moorage.store.database import Database, OnWrite, connect
+from moorage.store.folder import make_folder, opening, prepare_sqlite
+from moorage.store.installation import Installation
+from moorage.store.keys import FILE_NAME, SecretKey, make_key, read_key
+from moorage.store.leases import SqlLeases
+from moorage.store.migrate import migrate
+from moorage.store.secrets import SqlSecrets, any_secret
+from moorage.store.sessions import SqlSessions
+from moorage.store.transcripts import SqlTranscripts
+
+DATABASE_NAME = "moorage.db"
+
+
+class SqlStore:
+    """Implements ``ports.store.Store``."""
+
+    def __init__(self, database: Database, key: SecretKey | None, output_limit: int):
+        self._database = database
+        self._installation = Installation(database)
+        self.sessions: ports.Sessions = SqlSessions(database)
+        self.transcripts: ports.Transcripts = SqlTranscripts(database, output_limit)
+        self.leases: ports.Leases = SqlLeases(database)
+        self.secrets: ports.Secrets = SqlSecrets(database, key)
+
+    async def install_id(self) -> str:
+        """This installation's id: 12 characters, made once."""
+        return await self._installation.install_id()
+
+    async def get_setting(self, key: str) -> str:
+        """The value; an empty string when it was never put."""
+        return await self._installation.get(key)
+
+    async def put_setting(self, key: str, value: str) -> None:
+        """Set or replace."""
+        await self._installation.put(key, value)
+
+    async def close(self) -> None:
+        """Wait for running writes, then close. Repeatable."""
+        await self._database.close()
+
+
+async def open_store(
+    data_dir: Path,
+    *,
+    secret_key: bytes | None = None,
+    database_url: str | None = None,
+    output_limit: int = OUTPUT_LIMIT,
+    on_write: OnWrite | None = None,
+) -> ports.Store:
+    """Open (and where needed make and migrate) the store in ``data_dir``; safe in many processes at once.
+
+    ``secret_key``: 32 bytes, used instead of the folder's ``secret.key``. ``database_url``: another
+    database than the folder's own, as an SQLAlchemy URL with an async driver. ``output_limit``:
+    transcript bytes kept a session. ``on_write``: see ``store.database.OnWrite``.
+
+    Raises StoreError: folder, database or key file unusable, or the database newer than this code;
+    UsageError: ``secret_key`` has the wrong length.
+    """
+    given = SecretKey(secret_key) if secret_key is not None else None
+    make_folder(data_dir)
+    async with opening(data_dir):
+        if database_url is None:
+            prepare_sqlite(data_dir / DATABASE_NAME)
+        url = database_url or sa.URL.create("sqlite+aiosqlite", database=str(data_dir / DATABASE_NAME))
+        database = Database(connect(url), on_write)
+        try:
+            await migrate(database)
+            key = given or await _folder_key(data_dir / FILE_NAME, database)
+        except BaseException:
+            await database.close()
+            raise
+    return SqlStore(database, key, output_limit)
+
+
+async def _folder_key(path: Path, database: Database) -> SecretKey | None:
+    """The folder's key, made at first use; None when it has gone and there are secrets it encrypted:
+    a new one would hide that they are lost."""
+    key = read_key(path)
+    if key is None and not await any_secret(database):
+        key = make_key(path)
+    return key

@@ -1,0 +1,59 @@
+"""Who we are as a lease holder, and whether another holder on this very host still lives.
+
+``main`` calls ``current_owner`` once; ``store.leases`` asks ``died_here``. Reads /proc, writes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+from pathlib import Path
+
+from moorage.ports.store import Owner
+
+_PROC = Path("/proc")
+
+
+def current_owner() -> Owner:
+    """This process. ``host`` also tells apart containers and machines that share a host name: a pid
+    means something only within one boot and one pid namespace."""
+    pid = os.getpid()
+    return Owner(_host(), pid, _started(pid) or "")
+
+
+def died_here(holder: Owner, us: Owner) -> bool:
+    """True only when ``holder`` ran on our host and is certainly gone: no such pid, a zombie, or the pid
+    now belongs to a process that started at another time."""
+    if holder.host != us.host:
+        return False
+    if (_PROC / "self").exists():
+        started = _started(holder.pid)
+        return started is None or started != holder.started
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def _host() -> str:
+    try:
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text()
+        namespace = str((_PROC / "self/ns/pid").readlink())
+    except OSError:  # not Linux: the name alone has to do
+        return socket.gethostname()
+    return f"{socket.gethostname()}/{hashlib.sha256((boot + namespace).encode()).hexdigest()[:8]}"
+
+
+def _started(pid: int) -> str | None:
+    """Start time in clock ticks since boot (field 22 of stat); None when nothing runs under ``pid``."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()  # the command before it may hold blanks and brackets
+    state, started = fields[0], fields[19]
+    return None if state in "ZX" else started

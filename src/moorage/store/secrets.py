@@ -1,0 +1,97 @@
+"""Encrypted values by reference: AES-256-GCM, a fresh nonce a value, bound to its reference.
+
+Implements ``ports.store.Secrets``. Values and keys never stand in errors; references do.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import sqlalchemy as sa
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from moorage.core.errors import IntegrityError, NotFound
+from moorage.store import tables
+from moorage.store.database import Database, insert_or
+from moorage.store.keys import SecretKey
+
+_NONCE_BYTES = 12
+
+
+class SqlSecrets:
+    """``key`` is None when the folder holds secrets but its key file has gone: then none can be used."""
+
+    def __init__(self, database: Database, key: SecretKey | None):
+        self._database = database
+        self._key = key
+
+    async def put(self, ref: str, value: bytes) -> None:
+        """Store ``value``, replacing what stood there. IntegrityError when our key has gone."""
+        key = self._require_key()
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = nonce + AESGCM(key.material).encrypt(nonce, value, _bound_to(ref))
+        row = {"ref": ref, "key_id": key.id, "sealed": sealed}
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(insert_or(self._database.dialect, tables.secrets, row, replace=True))
+
+        await self._database.write("secrets.put", work)
+
+    async def get(self, ref: str) -> bytes:
+        """NotFound when there is none; IntegrityError when it cannot be decrypted with our key."""
+
+        async def work(connection: AsyncConnection) -> sa.Row[Any] | None:
+            query = sa.select(tables.secrets).where(tables.secrets.c.ref == ref)
+            return (await connection.execute(query)).one_or_none()
+
+        row = await self._database.read(work)
+        if row is None:
+            raise NotFound(f"no stored secret is called {ref}", field=ref)
+        key = self._require_key()
+        try:
+            return AESGCM(key.material).decrypt(
+                row.sealed[:_NONCE_BYTES], row.sealed[_NONCE_BYTES:], _bound_to(ref)
+            )
+        except (InvalidTag, ValueError):
+            raise IntegrityError(
+                _unreadable(ref, row.key_id, key.id), field=ref, hint="use the key it was stored with"
+            ) from None
+
+    async def delete(self, ref: str) -> None:
+        """Repeatable."""
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.ref == ref))
+
+        await self._database.write("secrets.delete", work)
+
+    def _require_key(self) -> SecretKey:
+        if self._key is None:
+            raise IntegrityError(
+                "the stored secrets cannot be used: the key they were encrypted with is gone",
+                hint="restore secret.key in the data folder, or set MOORAGE_SECRET_KEY",
+            )
+        return self._key
+
+
+async def any_secret(database: Database) -> bool:
+    """Whether the database holds a secret; asked before a new key is made."""
+
+    async def work(connection: AsyncConnection) -> bool:
+        return (await connection.execute(sa.select(tables.secrets.c.ref).limit(1))).first() is not None
+
+    return await database.read(work)
+
+
+def _bound_to(ref: str) -> bytes:
+    """Authenticated with the value, so that a row moved to another reference does not decrypt."""
+    return b"moorage secret v1\0" + ref.encode()
+
+
+def _unreadable(ref: str, stored: str, ours: str) -> str:
+    if stored != ours:
+        return f"the secret {ref} was encrypted with key {stored}, ours is {ours}"
+    return f"the secret {ref} was changed in the database: it does not decrypt with its key"

@@ -1,0 +1,194 @@
+"""Session records, intents and history. Implements ``ports.store.Sessions``.
+
+Decides nothing about sessions: it keeps what it is given, under the lease's condition.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from moorage.core.errors import Conflict, NotFound
+from moorage.core.session import Intent, Phase, Session, change
+from moorage.ports.store import Lease, SessionEvent
+from moorage.store import records, tables
+from moorage.store.database import Database, database_now
+from moorage.store.leases import require
+
+T = TypeVar("T")
+
+_columns = tables.sessions.c
+_live = _columns.phase != Phase.DELETED.value
+
+
+class SqlSessions:
+    """Sessions as rows."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    async def add(self, session: Session) -> None:
+        """Insert, with a lease that nobody holds and an empty transcript. Conflict when the id or the
+        name of a session not yet deleted exists."""
+        row = records.to_row(session) | records.intent_columns(session.intent)
+
+        async def work(connection: AsyncConnection) -> None:
+            same = sa.or_(_columns.id.in_((session.id, session.name)), _columns.name == session.id)
+            if await _exists(connection, same):
+                raise _taken(session)
+            await connection.execute(sa.insert(tables.sessions).values(row))
+            lease = {"fence": 0, "owner": "", "host": "", "pid": 0, "started": "", "expires_at": 0.0}
+            await connection.execute(sa.insert(tables.leases).values(session_id=session.id, **lease))
+            empty = {"first": 0, "end_offset": 0, "held": 0, "next_seq": 0}
+            await connection.execute(sa.insert(tables.transcripts).values(session_id=session.id, **empty))
+
+        await self._write_named("sessions.add", work, session)
+
+    async def get(self, name_or_id: str) -> Session:
+        """By id or by name (deleted ones only by id); NotFound names the nearest existing name."""
+
+        async def work(connection: AsyncConnection) -> Session:
+            by_name = sa.and_(_columns.name == name_or_id, _live)
+            query = (
+                sa.select(tables.sessions)
+                .where(sa.or_(_columns.id == name_or_id, by_name))
+                .order_by((_columns.id == name_or_id).desc())
+            )
+            row = (await connection.execute(query)).first()
+            if row is None:
+                raise await _unknown(connection, name_or_id)
+            return records.to_session(row)
+
+        return await self._database.read(work)
+
+    async def list_all(self, *, include_archived: bool = False) -> list[Session]:
+        """Oldest first; never deleted ones."""
+        wanted = _live if include_archived else sa.and_(_live, _columns.phase != Phase.ARCHIVED.value)
+        return await self._select(wanted)
+
+    async def tombstones(self) -> list[Session]:
+        """Deleted sessions whose nonces are not all settled: a create may still be carried out late."""
+        return await self._select(sa.and_(_columns.phase == Phase.DELETED.value, _columns.unsettled > 0))
+
+    async def save(self, session: Session, lease: Lease) -> Session:
+        """Replace the record (all but ``intent``); returns it with the intent now stored. Conflict when
+        the lease is over, the name is taken, or a deleted session would come back."""
+
+        async def work(connection: AsyncConnection) -> Session:
+            await require(connection, session.id, lease)
+            statement = sa.update(tables.sessions).where(_columns.id == session.id)
+            if session.state.phase is not Phase.DELETED:
+                statement = statement.where(_live)
+            done = await connection.execute(
+                statement.values(records.to_row(session)).returning(_columns.intent)
+            )
+            intent = done.scalar_one_or_none()
+            if intent is None:
+                raise Conflict(f"session {session.id} is deleted and stays so", field=session.id)
+            saved: Session = change(session, intent=records.to_intent(intent))
+            return saved
+
+        return await self._write_named("sessions.save", work, session)
+
+    async def set_intent(self, session_id: str, intent: Intent) -> Intent:
+        """Store a wish; ``number`` is one more than the last, whatever it was given. NotFound when there
+        is no such session, or it is deleted."""
+
+        async def work(connection: AsyncConnection) -> Intent:
+            query = sa.select(_columns.intent_number).where(_columns.id == session_id, _live)
+            last = (await connection.execute(query.with_for_update())).scalar_one_or_none()
+            if last is None:
+                raise await _unknown(connection, session_id)
+            numbered: Intent = change(intent, number=last + 1)
+            await connection.execute(
+                sa.update(tables.sessions)
+                .where(_columns.id == session_id)
+                .values(records.intent_columns(numbered))
+            )
+            return numbered
+
+        return await self._database.write("sessions.set_intent", work)
+
+    async def add_event(self, session_id: str, event: SessionEvent) -> None:
+        """Append to the history. NotFound when there is no such session."""
+        message = event.message.replace("\0", "\ufffd").encode(errors="replace").decode()
+        row = {"session_id": session_id, "at": event.at, "kind": event.kind, "message": message}
+
+        async def work(connection: AsyncConnection) -> None:
+            if not await _exists(connection, _columns.id == session_id):
+                raise await _unknown(connection, session_id)
+            await connection.execute(sa.insert(tables.events).values(row))
+
+        await self._database.write("sessions.add_event", work)
+
+    async def events(self, session_id: str) -> list[SessionEvent]:
+        """In the order they were added; [] for a session without any."""
+
+        async def work(connection: AsyncConnection) -> list[SessionEvent]:
+            columns = tables.events.c
+            query = (
+                sa.select(columns.at, columns.kind, columns.message)
+                .where(columns.session_id == session_id)
+                .order_by(columns.id)
+            )
+            return [SessionEvent(*row) for row in await connection.execute(query)]
+
+        return await self._database.read(work)
+
+    async def purge(self, session_id: str, lease: Lease) -> None:
+        """Delete transcript and history, keep the row as ``deleted`` with its unsettled nonces.
+        Repeatable. Its secrets are the caller's to delete, before this."""
+
+        async def work(connection: AsyncConnection) -> None:
+            await require(connection, session_id, lease)
+            query = sa.select(tables.sessions, database_now().label("now")).where(_columns.id == session_id)
+            row = (await connection.execute(query)).one()
+            if row.phase != Phase.DELETED.value:
+                gone = records.tombstone(records.to_session(row), row.now)
+                update = sa.update(tables.sessions).where(_columns.id == session_id)
+                await connection.execute(update.values(records.to_row(gone)))
+            for table in (tables.chunks, tables.events):
+                await connection.execute(sa.delete(table).where(table.c.session_id == session_id))
+            head = sa.update(tables.transcripts).where(tables.transcripts.c.session_id == session_id)
+            await connection.execute(head.values(first=0, end_offset=0, held=0))
+
+        await self._database.write("sessions.purge", work)
+
+    async def _select(self, wanted: sa.ColumnElement[bool]) -> list[Session]:
+        async def work(connection: AsyncConnection) -> list[Session]:
+            query = sa.select(tables.sessions).where(wanted).order_by(_columns.created_at, _columns.id)
+            return [records.to_session(row) for row in await connection.execute(query)]
+
+        return await self._database.read(work)
+
+    async def _write_named(
+        self, name: str, work: Callable[[AsyncConnection], Awaitable[T]], session: Session
+    ) -> T:
+        """A write that may break the uniqueness of names."""
+        try:
+            return await self._database.write(name, work)
+        except sa.exc.IntegrityError:
+            raise _taken(session) from None
+
+
+async def _exists(connection: AsyncConnection, condition: sa.ColumnElement[bool]) -> bool:
+    return (await connection.execute(sa.select(_columns.id).where(condition).limit(1))).first() is not None
+
+
+async def _unknown(connection: AsyncConnection, wanted: str) -> NotFound:
+    names = (await connection.execute(sa.select(_columns.name).where(_live))).scalars()
+    near = difflib.get_close_matches(wanted, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else "moorage ls -a shows all sessions"
+    return NotFound(f"there is no session {wanted}", field=wanted, hint=hint)
+
+
+def _taken(session: Session) -> Conflict:
+    return Conflict(
+        f"there is a session with the name {session.name} or the id {session.id} already",
+        field=session.name,
+        hint=f"choose another --name, or remove it with: moorage rm {session.name}",
+    )
