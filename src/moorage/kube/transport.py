@@ -1,0 +1,274 @@
+"""HTTP to one API server: two connection pools, credentials renewed on 401, bounded retries.
+
+Called by ``kube.client``, ``kube.reflector`` and the streams. Knows nothing of resources.
+
+Two sessions: API calls share a bounded pool; watches, logs, exec and port-forwards have an unbounded
+one, so that a hundred open streams never starve a call. Reads are tried again on a broken connection
+or a 502, 503 or 504; any call is tried again on 429, which the server sends before doing anything, and
+once after a 401 that renewed credentials. Writes are otherwise sent once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from moorage.core.errors import ApiError
+from moorage.core.kinds import Json
+from moorage.kube import answers
+from moorage.kube.access import Access, Endpoint
+
+T = TypeVar("T")
+Params: TypeAlias = Sequence[tuple[str, str]]
+
+CONNECT_TIMEOUT = 10.0
+READ_ATTEMPTS = 3
+FIRST_PAUSE = 0.1
+"""Seconds before the second attempt of a read; doubled after that."""
+BUSY_PAUSE = 1.0
+"""Seconds to wait after a 429 that names no time."""
+READ_BUFFER = 1024 * 1024
+MAX_REFUSAL = 64 * 1024
+_GATEWAY = (502, 503, 504)
+
+
+class Transport:
+    """Requests to one API server. ``request_timeout``: seconds for one call, all its attempts included."""
+
+    def __init__(self, access: Access, request_timeout: float) -> None:
+        self.access = access
+        self.request_timeout = request_timeout
+        self._calls: aiohttp.ClientSession | None = None
+        self._streams: aiohttp.ClientSession | None = None
+        self._closed = False
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params = (),
+        body: Any = None,
+        content_type: str = "application/json",
+    ) -> Json:
+        """One API call; returns the decoded object. Raises ApiError."""
+        answer = await self.call_raw(method, path, params=params, body=body, content_type=content_type)
+        status, headers, data = answer
+        try:
+            return msgspec.json.decode(data, type=dict[str, Any])
+        except (msgspec.DecodeError, msgspec.ValidationError):
+            raise answers.unreadable(status, headers, data) from None
+
+    async def call_raw(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params = (),
+        body: Any = None,
+        content_type: str = "application/json",
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """As ``call``, for callers that decode the body into their own types."""
+        data = None if body is None else msgspec.json.encode(body)
+        headers = {"Accept": "application/json"} | ({} if data is None else {"Content-Type": content_type})
+
+        async def attempt(endpoint: Endpoint) -> tuple[int, Mapping[str, str], bytes]:
+            async with self._answers(endpoint):
+                session = self._session(streams=False)
+                async with session.request(
+                    method,
+                    _url(endpoint, path, params),
+                    data=data,
+                    headers=_headers(endpoint, headers),
+                    allow_redirects=False,
+                    **_connection(endpoint),
+                ) as response:
+                    read = await response.read()
+            if not 200 <= response.status < 300:
+                raise answers.refusal(response.status, response.headers, read)
+            return response.status, response.headers, read
+
+        try:
+            async with asyncio.timeout(self.request_timeout):
+                return await self._patiently(method == "GET", lambda: self._authorised(attempt))
+        except TimeoutError as error:
+            raise answers.no_answer(error, self.access.server) from None
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, path: str, *, params: Params = (), idle: float | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A GET whose body is read as it comes; ``idle``: seconds without a byte after which it fails.
+
+        Raises ApiError for a refusal; errors while the body is read are the caller's.
+        """
+
+        async def attempt(endpoint: Endpoint) -> aiohttp.ClientResponse:
+            async with self._answers(endpoint):
+                response = await self._session(streams=True).get(
+                    _url(endpoint, path, params),
+                    headers=_headers(endpoint, {"Accept": "application/json"}),
+                    allow_redirects=False,
+                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=idle),
+                    **_connection(endpoint),
+                )
+            if response.status != 200:
+                with contextlib.closing(response):
+                    raise answers.refusal(response.status, response.headers, await _some(response))
+            return response
+
+        try:
+            async with asyncio.timeout(self.request_timeout):
+                response = await self._patiently(True, lambda: self._authorised(attempt))
+        except TimeoutError as error:
+            raise answers.no_answer(error, self.access.server) from None
+        with contextlib.closing(response):
+            yield response
+
+    async def websocket(
+        self, path: str, *, params: Params, protocols: Sequence[str]
+    ) -> aiohttp.ClientWebSocketResponse[Any]:
+        """Open a WebSocket. The library's heartbeat is off: ``kube.websocket`` keeps its own."""
+
+        async def attempt(endpoint: Endpoint) -> aiohttp.ClientWebSocketResponse[Any]:
+            async with self._answers(endpoint):
+                return await self._session(streams=True).ws_connect(
+                    _url(endpoint, path, params),
+                    protocols=protocols,
+                    headers=_headers(endpoint, {}),
+                    autoping=False,
+                    autoclose=False,
+                    max_msg_size=0,
+                    compress=0,
+                    ssl=endpoint.ssl,
+                    proxy=endpoint.proxy,
+                    server_hostname=endpoint.server_name,
+                )
+
+        try:
+            async with asyncio.timeout(self.request_timeout):
+                return await self._patiently(False, lambda: self._authorised(attempt))
+        except TimeoutError as error:
+            raise answers.no_answer(error, self.access.server) from None
+
+    async def close(self) -> None:
+        """Close both sessions and everything open on them; repeatable."""
+        self._closed = True
+        for session in (self._calls, self._streams):
+            if session is not None:
+                await session.close()
+
+    async def _patiently(self, read: bool, send: Callable[[], Awaitable[T]]) -> T:
+        """Try again where that is safe. The caller's timeout bounds all of it."""
+        deadline = asyncio.get_running_loop().time() + self.request_timeout
+        attempts, pause = 1, FIRST_PAUSE
+        while True:
+            try:
+                return await send()
+            except ApiError as error:
+                wait = _pause(error, read and attempts < READ_ATTEMPTS, pause)
+                if wait is None or asyncio.get_running_loop().time() + wait >= deadline:
+                    raise
+            await asyncio.sleep(wait)
+            attempts, pause = attempts + 1, pause * 2
+
+    async def _authorised(self, send: Callable[[Endpoint], Awaitable[T]]) -> T:
+        endpoint = await self.access.current()
+        try:
+            return await send(endpoint)
+        except ApiError as error:
+            if error.problem.http_status != 401:
+                raise
+            renewed = await self.access.renewed(endpoint)
+            if renewed is endpoint:
+                raise
+        return await send(renewed)
+
+    @contextlib.asynccontextmanager
+    async def _answers(self, endpoint: Endpoint) -> AsyncIterator[None]:
+        """Turn the library's failures into ApiError. Our own timeout passes through as a cancellation."""
+        try:
+            yield
+        except (aiohttp.ClientError, OSError) as error:
+            raise answers.no_answer(error, endpoint.server) from error
+
+    def _session(self, *, streams: bool) -> aiohttp.ClientSession:
+        if self._closed:
+            raise answers.not_sent("Closed", "the connection to the cluster was closed")
+        if self._calls is None or self._streams is None:
+            self._calls = _new_session(limit=64)
+            self._streams = _new_session(limit=0)
+        return self._streams if streams else self._calls
+
+
+def _new_session(limit: int) -> aiohttp.ClientSession:
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=limit, socket_factory=_keepalive_socket),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
+        raise_for_status=_refuse if limit == 0 else False,
+        read_bufsize=READ_BUFFER,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        skip_auto_headers=("User-Agent",),
+    )
+    # aiohttp sends PUT and DELETE a second time when a kept connection turns out closed. A write that
+    # was carried out and then repeated would come back as a Conflict, and look as if it never was.
+    session._retry_connection = False
+    return session
+
+
+async def _refuse(response: aiohttp.ClientResponse) -> None:
+    """Read the body of a refused upgrade, which ``ws_connect`` itself would drop."""
+    if response.status >= 300:
+        raise answers.refusal(response.status, response.headers, await _some(response))
+
+
+async def _some(response: aiohttp.ClientResponse) -> bytes:
+    try:
+        return await response.content.read(MAX_REFUSAL)
+    except aiohttp.ClientError:
+        return b""
+
+
+def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
+    """Half-open connections (a vanished node, a forgetful NAT) end after about two minutes."""
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 6)):
+        if hasattr(socket, option):
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return made
+
+
+def _pause(error: ApiError, again: bool, pause: float) -> float | None:
+    """Seconds until the next attempt; None: give up."""
+    problem = error.problem
+    if problem.http_status == 429:
+        return BUSY_PAUSE if problem.retry_after is None else problem.retry_after
+    if not again:
+        return None
+    if problem.http_status in _GATEWAY:
+        return pause if problem.retry_after is None else problem.retry_after
+    return pause if problem.reason in ("Unreachable", "NoAnswer") else None
+
+
+def _url(endpoint: Endpoint, path: str, params: Params) -> URL:
+    url = URL(endpoint.server + path)
+    return url.with_query(list(params)) if params else url
+
+
+def _headers(endpoint: Endpoint, more: Mapping[str, str]) -> Mapping[str, str]:
+    headers = endpoint.headers.copy()
+    headers.update(more)
+    return headers
+
+
+def _connection(endpoint: Endpoint) -> dict[str, Any]:
+    return {"ssl": endpoint.ssl, "proxy": endpoint.proxy, "server_hostname": endpoint.server_name}
