@@ -1,0 +1,154 @@
+"""What a Pod's status says, read once and by name: containers, conditions, times, its own events.
+
+Called by ``core.diagnosis`` and ``core.status``. Reads only; a field that is missing or of year 1 is None,
+never a guess. Containers are found by name, because admission may put another one first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from moorage.core.cleaning import clean
+from moorage.core.kinds import Json
+
+
+@dataclass(frozen=True)
+class Termination:
+    """How a container's process ended. Times are seconds since the epoch or None."""
+
+    reason: str
+    exit_code: int | None
+    signal: int | None
+    message: str
+    finished_at: float | None
+
+
+@dataclass(frozen=True)
+class ContainerView:
+    """One container. ``state``: waiting, running, terminated, or unknown when the kubelet said nothing."""
+
+    name: str
+    kind: str
+    state: str
+    reason: str = ""
+    message: str = ""
+    started_at: float | None = None
+    restart_count: int = 0
+    container_id: str = ""
+    image: str = ""
+    ready: bool = False
+    terminated: Termination | None = None
+    last_terminated: Termination | None = None
+
+
+MainContainer = ContainerView
+"""The view of a session's main container."""
+
+_STATUS_LISTS = (
+    ("initContainerStatuses", "init container"),
+    ("containerStatuses", "container"),
+)
+
+
+def main_status(pod: Json, main: str) -> MainContainer:
+    """The main container, by name. Its state is ``unknown`` while the kubelet has reported none."""
+    for view in containers(pod):
+        if view.kind == "container" and view.name == main:
+            return view
+    return ContainerView(main, "container", "unknown")
+
+
+def containers(pod: Json) -> Iterator[ContainerView]:
+    """All reported containers, init containers first."""
+    status = pod.get("status") or {}
+    for key, kind in _STATUS_LISTS:
+        for entry in status.get(key) or []:
+            yield _container(entry, kind)
+
+
+def condition(pod: Json, kind: str) -> Json:
+    """The condition of that type, {} when there is none."""
+    for entry in (pod.get("status") or {}).get("conditions") or []:
+        if entry.get("type") == kind:
+            found: Json = entry
+            return found
+    return {}
+
+
+def pod_ready(pod: Json) -> bool | None:
+    """The Ready condition; None when the kubelet has not said, or the node is not heard from."""
+    word = condition(pod, "Ready").get("status")
+    if pod.get("metadata", {}).get("deletionTimestamp"):
+        return False
+    return {"True": True, "False": False}.get(str(word))
+
+
+def own_events(obj: Json, events: Sequence[Json]) -> list[Json]:
+    """The events about exactly this object, oldest first. One of an earlier object with its name, or of no
+    UID at all, is left out."""
+    uid = (obj.get("metadata") or {}).get("uid")
+    mine = [event for event in events if uid and (event.get("involvedObject") or {}).get("uid") == uid]
+    return sorted(mine, key=lambda event: event_time(event) or 0.0)
+
+
+def event_time(event: Json) -> float | None:
+    """When an event last happened. The old and the new event API fill different fields, or none."""
+    series = event.get("series") or {}
+    created = (event.get("metadata") or {}).get("creationTimestamp")
+    for text in (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"), created):
+        if (moment := parse_time(text)) is not None:
+            return moment
+    return None
+
+
+def parse_time(text: object) -> float | None:
+    """RFC 3339 to seconds since the epoch; None for anything else, and for the zero time of Go (year 1)."""
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.year < 1970:
+        return None
+    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+
+
+def _container(entry: Json, kind: str) -> ContainerView:
+    state = entry.get("state") or {}
+    word = next(
+        (word for word in ("running", "terminated", "waiting") if state.get(word) is not None), "unknown"
+    )
+    detail = state.get(word) or {}
+    return ContainerView(
+        name=str(entry.get("name") or ""),
+        kind=kind,
+        state=word,
+        reason=clean(detail.get("reason"), 80),
+        message=clean(detail.get("message")),
+        started_at=parse_time(detail.get("startedAt")),
+        restart_count=_whole(entry.get("restartCount")) or 0,
+        container_id=str(entry.get("containerID") or ""),
+        image=clean(entry.get("image"), 300),
+        ready=entry.get("ready") is True,
+        terminated=_termination(state.get("terminated")),
+        last_terminated=_termination((entry.get("lastState") or {}).get("terminated")),
+    )
+
+
+def _termination(detail: Json | None) -> Termination | None:
+    if detail is None:
+        return None
+    return Termination(
+        reason=clean(detail.get("reason"), 80),
+        exit_code=_whole(detail.get("exitCode")),
+        signal=_whole(detail.get("signal")) or None,
+        message=clean(detail.get("message")),
+        finished_at=parse_time(detail.get("finishedAt")),
+    )
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
