@@ -13,13 +13,13 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # public in C
 
 from moorage.core.document_yaml import MAX_DEPTH, Unreadable
 from moorage.core.errors import Problem
-from moorage.core.nodes import Entry, Mapping, Node, Scalar, Sequence, at, item, join
+from moorage.core.nodes import Entry, Mapping, Node, Scalar, Sequence, at, item, join, not_finite
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
 _WORDS = {"true": True, "false": False, "null": None}
 _HINTS = {
-    "json_syntax": "a document that starts with { is read as JSON: quote names and strings, no trailing comma",
+    "json_syntax": "what starts with { is read as JSON: quote names and strings, no trailing comma",
     "many_documents": "keep one PodTemplate in the file",
     "too_deep": "a Pod needs about 15",
 }
@@ -86,7 +86,9 @@ class _Reader:
         self._position = found.end()
         whole = not found["fraction"] and len(source) <= 20
         value = int(source) if whole else float(source)
-        return Scalar(*place, value, source)
+        node = Scalar(*place, value, source)
+        self.problems.extend(not_finite(node, path))
+        return node
 
     def _string(self, path: str) -> str:
         try:

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from moorage.core.errors import Problem
-from moorage.core.nodes import Entry, Mapping, Node, Scalar, Sequence, at, item, join
+from moorage.core.nodes import Entry, Mapping, Node, Scalar, Sequence, at, item, join, not_finite
 from moorage.core.scalars import STR_TAG, resolve_plain, resolve_tagged, type_word
 
 MAX_DEPTH = 64
@@ -90,12 +90,14 @@ class _Builder:
         tag = event.tag
         if tag in (None, "!"):
             node.value = resolve_plain(text) if plain and tag is None else text
+            self.problems.extend(not_finite(node, self._path()))
             return node
         try:
             node.value = resolve_tagged(tag, text)
         except ValueError:
             self._bad_tag(node, tag)
         node.quoted = tag == STR_TAG
+        self.problems.extend(not_finite(node, self._path()))
         return node
 
     def _bad_tag(self, node: Node, tag: str) -> None:

@@ -5,6 +5,7 @@ Pure data. Lines and columns count from 1. A node that an alias repeats is one s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -110,11 +111,28 @@ def plain(node: Node) -> Any:
     return node.value
 
 
+def not_finite(node: Scalar, path: str) -> list[Problem]:
+    """The problem with ``.nan``, ``.inf`` and numbers too large for JSON, in a list of none or one."""
+    if not isinstance(node.value, float) or math.isfinite(node.value):
+        return []
+    return [at(node, path, "bad_value", f"{shown(node.source)} is no number JSON can hold", "write digits")]
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """A piece of the document as messages show it: in quotes, escaped, cut where it is long."""
+    return repr(text if len(text) <= limit else text[:limit] + "…")
+
+
 def join(path: str, name: str) -> str:
     """A field's path below another: ``spec`` + ``containers``; the root's path is empty."""
-    return f"{path}.{name}" if path else name
+    return f"{path}.{_word(name)}" if path else _word(name)
 
 
 def item(path: str, index: int | str) -> str:
     """An item's path: of a list by number, of a free map by key (``labels[app.kubernetes.io/name]``)."""
-    return f"{path}[{index}]"
+    return f"{path}[{index if isinstance(index, int) else _word(index)}]"
+
+
+def _word(name: str) -> str:
+    """A key inside a path: one line, never longer than a legal key with its prefix can be."""
+    return shown(name, 320)[1:-1]

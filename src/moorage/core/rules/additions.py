@@ -1,0 +1,103 @@
+"""What launch adds where the template is silent, and what it forces. Shown by ``moorage template check``.
+
+Says only; core/workload.py does. ``fs_group`` is the one decision both need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from moorage.core import owned
+from moorage.core.kinds import Json
+from moorage.core.nodes import join
+from moorage.core.rules.pod import SPEC, Pod
+
+ADDED, FORCED = "added", "forced"
+
+
+@dataclass(frozen=True)
+class Addition:
+    """One field of the Pod that the template does not decide. ``how``: ADDED or FORCED."""
+
+    field: str
+    value: Any
+    why: str
+    how: str = ADDED
+
+
+def fs_group(spec: Json, main: Json) -> int | None:
+    """The group that should own a claim: the main container's group, else its user; never root's.
+
+    ``spec`` is the Pod spec, ``main`` its main container, both as JSON. None where neither says which user
+    runs, or root does. A process is given this group beside its own, so any but root's will do.
+    """
+    pod, container = spec.get("securityContext") or {}, main.get("securityContext") or {}
+    chosen = ({**pod, **container}.get(name) for name in ("runAsGroup", "runAsUser"))
+    return next((number for number in chosen if number), None)
+
+
+def additions(pod: Pod, template: Json) -> tuple[Addition, ...]:
+    """All of them, in the order of a Pod. ``template`` has passed the checks."""
+    return (*_metadata(template), *_silent(pod, template["spec"]), *_forced(pod))
+
+
+def _metadata(template: Json) -> Iterator[Addition]:
+    annotations = template["metadata"]["annotations"]
+    for key, value in owned.DO_NOT_DISRUPT:
+        if key not in annotations:
+            field = f"template.metadata.annotations[{key}]"
+            yield Addition(field, value, "node autoscalers must not evict a running session")
+
+
+def _silent(pod: Pod, spec: Json) -> Iterator[Addition]:
+    security = spec.get("securityContext") or {}
+    main = next(c for c in spec["containers"] if c["name"] == pod.options.main_container)
+    group = fs_group(spec, main)
+    if pod.options.workspace_mode != "empty_dir" and group is not None and "fsGroup" not in security:
+        why = "the main container's user must be able to write the claim"
+        yield Addition(f"{SPEC}.securityContext.fsGroup", group, why)
+        if "fsGroupChangePolicy" not in security:
+            why = "changing the owner of every file at each start would be slow"
+            field = f"{SPEC}.securityContext.fsGroupChangePolicy"
+            yield Addition(field, owned.FS_GROUP_CHANGE_POLICY, why)
+    if "enableServiceLinks" not in spec:
+        yield Addition(
+            f"{SPEC}.enableServiceLinks", False, "variables of unrelated Services only confuse agents"
+        )
+    if "automountServiceAccountToken" not in spec:
+        yield Addition(f"{SPEC}.automountServiceAccountToken", False, "the agent gets no API token unasked")
+
+
+def _forced(pod: Pod) -> Iterator[Addition]:
+    for label in owned.IDENTITY_LABELS:
+        yield Addition(
+            f"template.metadata.labels[{label}]", "per session", "ownership is proved by it", FORCED
+        )
+    label = f"template.metadata.labels[{owned.MANAGED_BY_LABEL}]"
+    yield Addition(label, owned.MANAGED_BY, "people see whose Pod it is", FORCED)
+    nonce = f"template.metadata.annotations[{owned.NONCE_ANNOTATION}]"
+    yield Addition(nonce, "fresh for each create", "an ambiguous create is recognised by it", FORCED)
+    system, _, architecture = pod.options.platform.partition("/")
+    yield Addition(f"{SPEC}.restartPolicy", "Always", "a crashed container comes back in its Pod", FORCED)
+    selectors = ((owned.OS_SELECTOR, system), (owned.ARCH_SELECTOR, architecture))
+    for key, value in selectors:
+        why = f"the helper is built for {pod.options.platform}"
+        yield Addition(f"{SPEC}.nodeSelector[{key}]", value, why, FORCED)
+    main = pod.main.path if pod.main else f"{SPEC}.containers"
+    env = join(main, f"env[{owned.POD_UID_ENV}]")
+    mounts = (
+        (owned.OPT_VOLUME, owned.OPT_PATH, "emptyDir", "agentctl and its journal"),
+        (owned.RUN_VOLUME, owned.RUN_PATH, f"memory emptyDir, {owned.RUN_SIZE}", "the bootstrap nonce"),
+        (owned.WORKSPACE_VOLUME, owned.WORKSPACE_PATH, pod.options.workspace_mode, "the workspace"),
+    )
+    for name, target, source, why in mounts:
+        yield Addition(f"{SPEC}.volumes[{name}]", source, why, FORCED)
+        yield Addition(join(main, f"volumeMounts[{name}]"), target, why, FORCED)
+    yield Addition(env, "metadata.uid", "agentctl tells which Pod it is in", FORCED)
+    for name in ("command", "args", "workingDir"):
+        yield Addition(join(main, name), "Moorage's own", "the container waits for agentctl", FORCED)
+    if pod.options.helper_source == "image":
+        helper = f"{SPEC}.initContainers[{owned.HELPER_CONTAINER}]"
+        yield Addition(helper, "the helper image", "it copies agentctl; small, satisfies restricted", FORCED)

@@ -1,0 +1,88 @@
+"""Mounts, devices and volumes: the owned paths stay free, the workspace grant has its one shape."""
+
+from __future__ import annotations
+
+from moorage.core.names import nearest
+from moorage.core.nodes import Mapping, Place, item, join, shown
+from moorage.core.owned import OPT_VOLUME, RUN_VOLUME, WORKSPACE_PATH, WORKSPACE_VOLUME
+from moorage.core.rules.findings import Findings
+from moorage.core.rules.paths import normal_path, owned_above
+from moorage.core.rules.pod import ORDINARY, Container, Pod
+
+_GRANT_HINT = "mount moorage-workspace at /workspace, with readOnly or without, and nothing else"
+
+
+def check_mounts(pod: Pod, findings: Findings) -> None:
+    """Refuse mounts of or over what is ours, and mounts of nothing; warn of volumes nobody mounts."""
+    names = {name for _, volume in pod.volumes if (name := volume.text("name")) is not None}
+    used: set[str] = set()
+    for container in pod.containers:
+        used |= _container(container, names, findings)
+    for path, volume in pod.volumes:
+        name = volume.text("name")
+        if name is not None and name not in used:
+            message = f"no container mounts the volume {shown(name)}"
+            findings.warning(volume.get("name"), path, "unused_volume", message, "mount it or remove it")
+
+
+def _container(container: Container, names: set[str], findings: Findings) -> set[str]:
+    used: set[str] = set()
+    grants = 0
+    for part, field in (("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")):
+        for index, mount in container.node.mappings(part):
+            path = item(join(container.path, part), index)
+            name, target = mount.text("name"), mount.text(field)
+            if name is not None:
+                used.add(name)
+            if name == WORKSPACE_VOLUME and part == "volumeMounts":
+                grants += 1
+                _grant(container, mount, path, grants, findings)
+            elif name in (OPT_VOLUME, RUN_VOLUME, WORKSPACE_VOLUME):
+                message = f"{name} is only for Moorage's own mounts"
+                findings.error(mount.get("name"), join(path, "name"), "reserved_mount", message, "remove it")
+            else:
+                _ordinary(mount, name, target, field, path, names, findings)
+    return used
+
+
+def _ordinary(
+    mount: Mapping,
+    name: str | None,
+    target: str | None,
+    field: str,
+    path: str,
+    names: set[str],
+    findings: Findings,
+) -> None:
+    if name is not None and name not in names:
+        close = nearest(name, names)
+        hint = f"did you mean {close}?" if close else "add it to template.spec.volumes"
+        message = f"there is no volume named {shown(name)}"
+        findings.error(mount.get("name"), join(path, "name"), "unknown_volume", message, hint)
+    owned = owned_above(target) if target else None
+    if target and owned:
+        where = shown(target) if normal_path(target) == target else f"{shown(target)} ({normal_path(target)})"
+        message = f"{where} is at or under {owned}, which is Moorage's"
+        hint = f"to share the workspace, {_GRANT_HINT}" if owned == WORKSPACE_PATH else "mount it elsewhere"
+        findings.error(mount.get(field), join(path, field), "reserved_path", message, hint)
+
+
+def _grant(container: Container, mount: Mapping, path: str, number: int, findings: Findings) -> None:
+    def refuse(field: str, message: str, hint: str = _GRANT_HINT) -> None:
+        place: Place = mount.get(field) or mount
+        findings.error(place, join(path, field), "workspace_grant", message, hint)
+
+    if container.kind != ORDINARY:
+        refuse("name", "init and ephemeral containers never get the workspace", "use an ordinary container")
+        return
+    if container.main:
+        refuse("name", "the main container gets the workspace from Moorage", "remove the mount")
+        return
+    if number > 1:
+        refuse("name", "a container may mount the workspace once")
+    if (target := mount.text("mountPath")) is not None and target != WORKSPACE_PATH:
+        refuse("mountPath", f"the workspace stands at {shown(target)}, not at exactly {WORKSPACE_PATH}")
+    for field in ("subPath", "subPathExpr", "mountPropagation", "recursiveReadOnly"):
+        value = mount.text(field)
+        if value is not None and value not in ("None", "Disabled"):
+            refuse(field, f"the workspace is shared without {field}")
