@@ -21,7 +21,7 @@ RULES: dict[str, Rule] = {
     "purity of core": purity.check,
     "resourceVersion 0": resource_version.check,
     "long files": lengths.check,
-    "words": lambda files: words.check(files, ROOT),
+    "words": lambda files: words.check(files, words.machine_folders(ROOT)),
 }
 
 

@@ -1,7 +1,7 @@
 """The committed table of skipped tests, ``tests/skips.txt``: every line names a test that exists, and why.
 
 A line is ``test | tier | reason``, with the test as pytest names it, without parameters. While tests run,
-``tests/architecture/skip_table.py`` holds them to the table; this rule keeps the table itself true.
+``tools/test/skip_table.py`` holds them to the table; this rule keeps the table itself true.
 """
 
 from __future__ import annotations
@@ -58,5 +58,5 @@ def fault(skip: Skip, files: dict[str, SourceFile]) -> str:
     if path not in files:
         return f"{path} does not exist; remove the entry"
     defined = {node.name for node in ast.walk(files[path].tree()) if isinstance(node, NAMED)}
-    missing = [part for part in name.split("::") if part not in defined]
+    missing = [part for part in name.split("::") if part and part not in defined]
     return f"{path} has no {'::'.join(missing)}; remove the entry" if missing else ""

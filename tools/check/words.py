@@ -14,33 +14,36 @@ CONFLICT = re.compile(r"^(<{7} |>{7} |={7}$)")
 HOMES = re.compile(r"(?<![\w./-])/(home|Users)/(?!agent\b|user\b|\$|<|\{)[a-z][\w.-]*/")
 
 
-def check(files: Sequence[SourceFile], checkout: Path | None = None) -> Iterator[Finding]:
-    """``checkout`` is where this one lies: its own path, and its neighbours, belong to one machine."""
+# Folders that every machine has: what lies in them may well be meant.
+COMMON = {"/", "/etc", "/home", "/mnt", "/opt", "/root", "/srv", "/tmp", "/usr", "/var"}
+
+
+def check(files: Sequence[SourceFile], machine: Sequence[str] = ()) -> Iterator[Finding]:
+    """``machine``: folders that exist on this machine only, as ``machine_folders`` finds them."""
     for file in files:
         for number, line in enumerate(file.lines(), 1):
-            for why in faults(line, checkout):
+            for why in faults(line, machine):
                 yield Finding(file.path, number, why)
 
 
-def faults(line: str, checkout: Path | None) -> Iterator[str]:
+def faults(line: str, machine: Sequence[str] = ()) -> Iterator[str]:
     if found := NOTES.search(line):
         yield f"{found[0]} is a note to self; do it, or write an issue"
     if CONFLICT.search(line):
         yield "a conflict mark of git"
     if found := HOMES.search(line):
         yield f"{found[0]} exists on one machine only"
-    if checkout and any(within(line, folder) for folder in machine_folders(checkout)):
-        yield "names where this checkout lies; it exists on one machine only"
+    for folder in machine:
+        if within(line, folder):
+            yield f"{folder} exists on one machine only"
 
 
 def machine_folders(checkout: Path) -> list[str]:
-    """The checkout, and the folder it shares with others unless that is as common as / or /tmp."""
-    folders = [str(checkout)]
-    if len(checkout.parts) > 2:
-        folders += [f"{checkout.parent}/{neighbour.name}" for neighbour in checkout.parent.iterdir()]
-    # A one-word path such as /app is an ordinary word in any Dockerfile.
-    return [folder for folder in folders if folder.count("/") > 1 and not folder.startswith("/tmp/")]
+    """Where this checkout lies and what lies beside it, unless the folder they share is a common one."""
+    if str(checkout.parent) in COMMON:
+        return [str(checkout)] if checkout.parent != checkout.parent.parent else []
+    return sorted(str(neighbour) for neighbour in checkout.parent.iterdir() if neighbour.is_dir())
 
 
 def within(line: str, folder: str) -> bool:
-    return re.search(re.escape(folder) + r"(?![\w-])", line) is not None
+    return folder in line and re.search(re.escape(folder) + r"(?![\w-])", line) is not None

@@ -1,0 +1,59 @@
+"""What ``./dev test`` runs for the words after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.test.__main__ import parts
+from tools.test.options import parse
+
+CI = {"CI": "true"}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    (tmp_path / "agentctl").mkdir()
+    (tmp_path / "agentctl/go.mod").write_text("module agentctl\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "titles"),
+    [
+        ("", {}, ["go test", "pytest"]),
+        ("--cluster", {}, ["go test", "pytest"]),
+        ("tests/core -k plan", {}, ["pytest"]),
+        ("--mutants", {}, ["mutants"]),
+        ("--mutants delete-without-uid", {}, ["mutants"]),
+        ("", CI, ["check", "go test", "mutants", "pytest"]),
+        ("tests/core", CI, ["pytest"]),
+    ],
+)
+def test_the_parts_of_a_run(
+    words: str, environment: dict[str, str], titles: list[str], checkout: Path
+) -> None:
+    assert [part.title for part in parts(parse(words.split(), environment), checkout)] == titles
+
+
+def test_without_a_cluster_the_tests_that_need_one_are_not_selected(checkout: Path) -> None:
+    light, cluster = (parts(parse(words, {}), checkout)[-1].argv for words in ([], ["--cluster"]))
+    assert "not cluster and not node" in light
+    assert "-m" not in cluster[cluster.index("pytest") :]
+
+
+def test_words_of_pytest_reach_it_in_order(checkout: Path) -> None:
+    (part,) = parts(parse(["--cluster", "-k", "stop", "tests/contract", "-x"], {}), checkout)
+    assert part.argv[-4:] == ("-k", "stop", "tests/contract", "-x")
+
+
+def test_only_ci_runs_the_race_detector(checkout: Path) -> None:
+    here, ci = (parts(parse([], environment), checkout) for environment in ({}, CI))
+    assert [("-race" in part.argv) for part in here if part.title == "go test"] == [False]
+    assert [("-race" in part.argv) for part in ci if part.title == "go test"] == [True]
+
+
+def test_the_name_of_a_mutant_is_not_a_word_of_pytest() -> None:
+    options = parse(["--mutants", "delete-without-uid", "-x"], {})
+    assert (options.mutant, options.pytest) == ("delete-without-uid", ("-x",))

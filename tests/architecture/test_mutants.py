@@ -1,0 +1,102 @@
+"""Mutants are usable as written, and the program that runs them cannot be fooled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.mutants.copy import broken
+from tools.mutants.mutant import Mutant, Unusable, read, read_all
+from tools.mutants.tests import Verdict, go_verdict, pytest_verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+MUTANT = Mutant(
+    "sample", "one is less than two", "a.py", old="a < b", new="a > b", tests=("tests/test_a.py::test_x",)
+)
+
+
+def test_every_mutant_still_fits_the_code_it_breaks() -> None:
+    for mutant in read_all(ROOT):
+        assert mutant.applied_to((ROOT / mutant.file).read_text()), mutant.name
+
+
+def test_every_test_a_mutant_names_is_in_the_tree() -> None:
+    for mutant in read_all(ROOT):
+        for test in mutant.tests:
+            place, _, name = test.partition("::")
+            files = [ROOT / place] if place.endswith(".py") else (ROOT / place).glob("*_test.go")
+            text = "".join(file.read_text() for file in files)
+            assert f" {name.rsplit('::', 1)[-1]}(" in text, f"{mutant.name} names {test}"
+
+
+@pytest.mark.parametrize(
+    "text", ["if a < b and a < b:\n    x\n", "if a > b:\n    x\n"], ids=["twice", "never"]
+)
+def test_a_mutant_must_fit_exactly_once(text: str) -> None:
+    with pytest.raises(Unusable, match="it must stand there once"):
+        MUTANT.applied_to(text)
+
+
+def test_a_mutant_that_is_not_python_proves_nothing_and_is_refused() -> None:
+    with pytest.raises(Unusable, match="is not Python"):
+        MUTANT.applied_to("if a < b\n")
+
+
+def test_the_copy_is_whole_again_after_a_mutant(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = a < b\n")
+    with broken(tmp_path, MUTANT):
+        assert (tmp_path / "a.py").read_text() == "x = a > b\n"
+    assert (tmp_path / "a.py").read_text() == "x = a < b\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("promise = 'p'\n", "has no file, old, tests"),
+        (
+            "promise = 'p'\nfile = 'f'\nold = 'o'\nnew = 'n'\ntests = ['t']\nteir = 3\n",
+            "teir means nothing here",
+        ),
+        ("promise = 'p'\nfile = 'f'\nold = 'o'\nnew = 'n'\ntests = ['t']\ntier = 9\n", "tier must be one of"),
+        ("promise = \n", "sample.toml"),
+    ],
+    ids=["parts missing", "a misspelt key", "no such tier", "not TOML"],
+)
+def test_a_mutant_with_a_fault_is_named(text: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "sample.toml"
+    path.write_text(text)
+    with pytest.raises(Unusable, match=why):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "verdict"),
+    [
+        (0, "1 passed in 0.01s\n", Verdict.PASSED),
+        (1, "F\n1 failed in 0.01s\n", Verdict.FAILED),
+        (1, "1 error in 0.01s\n", Verdict.BROKEN),
+        (0, "1 skipped in 0.01s\n", Verdict.BROKEN),
+        (2, "1 error in 0.01s\n", Verdict.BROKEN),
+        (4, "no tests ran in 0.01s\n", Verdict.BROKEN),
+        (5, "no tests ran in 0.01s\n", Verdict.BROKEN),
+    ],
+)
+def test_only_a_test_that_ran_and_failed_has_caught_a_mutant(
+    code: int, output: str, verdict: Verdict
+) -> None:
+    assert pytest_verdict(code, output) is verdict
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "verdict"),
+    [
+        (0, "--- PASS: TestIt (0.00s)\nok\n", Verdict.PASSED),
+        (1, "--- FAIL: TestIt (0.00s)\nFAIL\n", Verdict.FAILED),
+        (2, "goroutine 1\npanic: nil\n", Verdict.FAILED),
+        (1, "./a.go:3: undefined: x\nFAIL [build failed]\n", Verdict.BROKEN),
+        (0, "testing: warning: no tests to run\n", Verdict.BROKEN),
+    ],
+)
+def test_a_go_test_that_did_not_build_has_caught_nothing(code: int, output: str, verdict: Verdict) -> None:
+    assert go_verdict(code, output) is verdict

@@ -1,0 +1,67 @@
+"""A skip that is not in the committed table fails a run, and so does a line of it that is not needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.check.skips import Skip
+from tools.test.skip_table import SkipTable, asked_tiers
+
+TEST = "tests/contract/test_node.py::test_oom"
+LISTED = [Skip(1, TEST, "4", "needs cgroup v2")]
+
+
+def report(outcome: str, reason: str = "", tier: str = "4", nodeid: str = TEST) -> pytest.TestReport:
+    longrepr = ("file", 1, f"Skipped: {reason}") if outcome == "skipped" else None
+    return pytest.TestReport(
+        nodeid=nodeid,
+        location=("file", 1, "test"),
+        keywords={},
+        outcome=outcome,  # type: ignore[arg-type]  # a word of the table below
+        longrepr=longrepr,
+        when="call",
+        user_properties=[("tier", tier)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("skips", "seen", "fault"),
+    [
+        (LISTED, report("skipped", "needs cgroup v2"), ""),
+        (LISTED, report("skipped", "needs cgroup v2", nodeid=f"{TEST}[limit]"), ""),
+        ([], report("skipped", "needs cgroup v2"), "was skipped: needs cgroup v2"),
+        (LISTED, report("skipped", "felt like it"), "was skipped: felt like it"),
+        (LISTED, report("passed"), "ran, but tests/skips.txt says it is skipped"),
+        ([], report("passed"), ""),
+        ([], report("skipped", "no cluster", tier="3"), ""),
+    ],
+    ids=[
+        "listed",
+        "listed with parameters",
+        "not listed",
+        "other reason",
+        "not needed",
+        "passes",
+        "tier not asked",
+    ],
+)
+def test_a_run_is_held_to_the_table(skips: list[Skip], seen: pytest.TestReport, fault: str) -> None:
+    table = SkipTable(skips, asked={"1", "4"})
+    table.judge(seen)
+    assert [message.partition(") ")[2] for message in table.faults] == ([fault] if fault else [])
+
+
+@pytest.mark.parametrize(
+    ("environment", "user", "tiers"),
+    [
+        ({}, 0, {"1", "2"}),
+        ({"MOORAGE_TEST_CLUSTER": "1"}, 0, {"1", "2", "3", "4"}),
+        ({"MOORAGE_TEST_CLUSTER": "1"}, 1000, {"1", "2", "3"}),
+        ({"MOORAGE_TEST_CLUSTER": "1", "MOORAGE_TEST_KUBECONFIG": "/k"}, 0, {"1", "2"}),
+    ],
+    ids=["light", "root must run the node", "others cannot", "own cluster: tests say what it cannot do"],
+)
+def test_root_with_a_cluster_may_skip_no_tier(
+    environment: dict[str, str], user: int, tiers: set[str]
+) -> None:
+    assert asked_tiers(environment, user) == tiers

@@ -1,0 +1,95 @@
+"""``./dev test``: the tiers asked for, one after the other, pytest last so that its verdict is the last line.
+
+Every part runs even when an earlier one failed; the exit code is that of the first that did.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.test.options import Options, parse
+
+ROOT = Path(__file__).resolve().parents[2]
+LIGHT = "not cluster and not node"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One command of a run."""
+
+    title: str
+    argv: tuple[str, ...]
+    folder: str = "."
+
+
+def main() -> int:
+    options = parse(sys.argv[1:], os.environ)
+    if options.service:
+        print("dev: tier 5 (--service) has no tests yet; it comes with the server", file=sys.stderr)
+        return 2
+    chosen = parts(options, ROOT)
+    if any("-race" in part.argv for part in chosen) and not shutil.which(compiler(os.environ)):
+        print("dev: go test -race needs a C compiler, and there is none on PATH", file=sys.stderr)
+        print("dev: install one: apt-get install gcc libc6-dev, or set CC", file=sys.stderr)
+        return 2
+    environment = {**os.environ, "MOORAGE_TEST_CLUSTER": "1"} if options.cluster else dict(os.environ)
+    codes = [run(part, environment) for part in chosen]
+    for part, code in zip(chosen[:-1], codes[:-1], strict=True):
+        if code != 0:
+            print(f"dev: {part.title} failed with exit code {code}, see above", file=sys.stderr)
+    return next((code for code in codes if code != 0), 0)
+
+
+def compiler(environment: Mapping[str, str]) -> str:
+    return environment.get("CC", "").split(" ")[0] or "cc"
+
+
+def parts(options: Options, root: Path) -> list[Part]:
+    """Words for pytest mean: only pytest. ``--mutants`` means: only the mutants."""
+    if options.mutants:
+        return [mutants(options)]
+    if options.pytest:
+        return [pytest(options)]
+    chosen = []
+    if options.in_ci:
+        chosen.append(Part("check", (sys.executable, "-m", "tools.check")))
+    if (root / "agentctl/go.mod").exists():
+        chosen.append(go_test(options))
+    if options.in_ci:
+        chosen.append(mutants(options))
+    return [*chosen, pytest(options)]
+
+
+def go_test(options: Options) -> Part:
+    race = ("-race",) if options.in_ci else ()
+    return Part("go test", (os.environ.get("MOORAGE_GO", "go"), "test", *race, "./..."), "agentctl")
+
+
+def mutants(options: Options) -> Part:
+    names = (options.mutant,) if options.mutant else ()
+    cluster = ("--cluster",) if options.cluster else ()
+    return Part("mutants", (sys.executable, "-m", "tools.mutants", *cluster, *names))
+
+
+def pytest(options: Options) -> Part:
+    tiers = () if options.cluster else ("-m", LIGHT)
+    return Part("pytest", (sys.executable, "-m", "pytest", *tiers, *options.pytest))
+
+
+def run(part: Part, environment: Mapping[str, str]) -> int:
+    print(f"== {part.title}", flush=True)
+    code = subprocess.run(part.argv, cwd=ROOT / part.folder, env=dict(environment), check=False).returncode
+    return code if code >= 0 else 128 - code  # ended by a signal, as a shell says it
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,40 @@
+"""The words after ``./dev test``: ours are taken out, the rest is pytest's. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to run. ``mutants``: only these, or only the one ``mutant``; ``in_ci``: all there is."""
+
+    in_ci: bool
+    cluster: bool
+    service: bool
+    mutants: bool
+    mutant: str
+    pytest: tuple[str, ...]
+
+
+def parse(words: Sequence[str], environment: Mapping[str, str]) -> Options:
+    """The word after ``--mutants`` names one, unless it is an option or a path."""
+    in_ci = environment.get("CI", "").lower() == "true"
+    found = {"--cluster": in_ci, "--service": False, "--mutants": False}
+    rest: list[str] = []
+    mutant = ""
+    remaining = list(words)
+    while remaining:
+        word = remaining.pop(0)
+        if word not in found:
+            rest.append(word)
+            continue
+        found[word] = True
+        if word == "--mutants" and remaining and is_name(remaining[0]):
+            mutant = remaining.pop(0)
+    return Options(in_ci, found["--cluster"], found["--service"], found["--mutants"], mutant, tuple(rest))
+
+
+def is_name(word: str) -> bool:
+    return not word.startswith("-") and "/" not in word and not word.endswith(".py")
