@@ -1,0 +1,3 @@
+module moorage.dev/agentctl
+
+go 1.25

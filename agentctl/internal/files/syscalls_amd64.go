@@ -1,0 +1,6 @@
+package files
+
+const (
+	sysRenameat2 = 316
+	sysSyncfs    = 306
+)

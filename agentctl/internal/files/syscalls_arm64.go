@@ -1,0 +1,6 @@
+package files
+
+const (
+	sysRenameat2 = 276
+	sysSyncfs    = 267
+)

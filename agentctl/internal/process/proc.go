@@ -1,0 +1,203 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// Proc is one started process: the leader of its own session and process group.
+type Proc struct {
+	Pid int
+	// Out and Err are what to read from it; Err is nil on a PTY. The reader closes them.
+	Out, Err *os.File
+
+	pty      *os.File
+	inMu     sync.Mutex
+	in       *os.File
+	oomStart int64
+	done     chan struct{}
+	exit     Exit
+}
+
+// Start runs spec. The error is a *startError (see StartFailure) when the program is at fault.
+func (t *Table) Start(spec Spec, extraEnv ...string) (*Proc, error) {
+	env := environment(spec, extraEnv...)
+	if len(spec.Argv) == 0 {
+		return nil, notFound("an empty command")
+	}
+	if err := checkDirectory(spec.Cwd); err != nil {
+		return nil, err
+	}
+	path, err := findProgram(spec.Argv[0], spec.Cwd, env)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := openEnds(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer ends.closeChild()
+	attr := &syscall.ProcAttr{
+		Dir: spec.Cwd, Env: env, Files: ends.childFiles(),
+		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: spec.TTY, Ctty: 0, Pdeathsig: syscall.SIGKILL},
+	}
+	p := &Proc{Out: ends.out, Err: ends.err, in: ends.in, pty: ends.pty, done: make(chan struct{}), oomStart: oomKills()}
+	t.mu.Lock()
+	p.Pid, err = t.spawner.fork(path, spec.Argv, attr)
+	if err == nil {
+		t.running[p.Pid] = p
+	}
+	t.mu.Unlock()
+	if err != nil {
+		ends.closeParent()
+		return nil, explainExec(err, spec.Argv[0])
+	}
+	return p, nil
+}
+
+// StartFailure returns the ExitStatus.error text when err says that the program could not be run.
+func StartFailure(err error) (string, bool) {
+	var failed *startError
+	if errors.As(err, &failed) {
+		return failed.text, true
+	}
+	return "", false
+}
+
+func (p *Proc) ended(status syscall.WaitStatus) {
+	p.exit = exitOf(status, oomKills() > p.oomStart)
+	p.inMu.Lock()
+	in := p.in
+	p.in = nil
+	p.inMu.Unlock()
+	if in != nil && p.pty == nil {
+		_ = in.Close() // also wakes a writer that waits for a reader
+	}
+	close(p.done)
+}
+
+// Done is closed once the process was reaped; then Exit is known.
+func (p *Proc) Done() <-chan struct{} { return p.done }
+
+// Exit waits for the end.
+func (p *Proc) Exit() Exit {
+	<-p.done
+	return p.exit
+}
+
+// Write feeds stdin; it blocks while the process does not read.
+func (p *Proc) Write(data []byte) error {
+	p.inMu.Lock()
+	in := p.in
+	p.inMu.Unlock()
+	if in == nil {
+		return os.ErrClosed
+	}
+	_, err := in.Write(data)
+	return err
+}
+
+// CloseInput ends stdin. On a PTY, where nothing can be closed, it types the end-of-file character.
+func (p *Proc) CloseInput() {
+	p.inMu.Lock()
+	in := p.in
+	p.in = nil
+	p.inMu.Unlock()
+	switch {
+	case in == nil:
+	case p.pty != nil:
+		_, _ = p.pty.Write([]byte{4})
+	default:
+		_ = in.Close()
+	}
+}
+
+// Resize changes the terminal's size; without a PTY it does nothing.
+func (p *Proc) Resize(cols, rows uint16) error {
+	if p.pty == nil {
+		return nil
+	}
+	return resize(p.pty, cols, rows)
+}
+
+// Signal goes to the whole process group.
+func (p *Proc) Signal(number syscall.Signal) error {
+	err := syscall.Kill(-p.Pid, number)
+	if errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return err
+}
+
+type ends struct {
+	in, out, err, pty *os.File
+	child             []*os.File
+}
+
+func openEnds(spec Spec) (*ends, error) {
+	if spec.TTY {
+		master, slave, err := openPTY(spec.Cols, spec.Rows)
+		if err != nil {
+			return nil, err
+		}
+		return &ends{in: master, out: master, pty: master, child: []*os.File{slave, slave, slave}}, nil
+	}
+	e := &ends{}
+	for i, mine := range []**os.File{&e.in, &e.out, &e.err} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			e.closeChild()
+			e.closeParent()
+			return nil, err
+		}
+		if i == 0 {
+			*mine, e.child = w, append(e.child, r)
+		} else {
+			*mine, e.child = r, append(e.child, w)
+		}
+	}
+	return e, nil
+}
+
+func (e *ends) childFiles() []uintptr {
+	var fds []uintptr
+	for _, f := range e.child {
+		fd := f.Fd()
+		_ = syscall.SetNonblock(int(fd), false) // Go's poller wants the contrary, programs do not expect it
+		fds = append(fds, fd)
+	}
+	return fds
+}
+
+func (e *ends) closeChild() {
+	for _, f := range e.child {
+		_ = f.Close()
+	}
+}
+
+func (e *ends) closeParent() {
+	for _, f := range []*os.File{e.in, e.out, e.err} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+// Pump copies one output to sink until its end; EIO is how a PTY says so.
+func Pump(from *os.File, sink func([]byte) error) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			if sinkErr := sink(buf[:n]); sinkErr != nil && errors.Is(sinkErr, io.ErrClosedPipe) {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
