@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
+
 import pytest
 
-from tools.check import lengths, purity, resource_version, skips, sleeps, tests_assert, words
+from tools.check import lengths, links, purity, resource_version, skips, sleeps, tests_assert, words
 from tools.check.source import Finding, SourceFile
 
 TEST = "tests/core/test_sample.py"
@@ -224,3 +225,19 @@ SKIPPED = SourceFile(TEST, "class TestIt:\n    def test_here(self):\n        ass
 def test_the_table_of_skips_names_tests_that_exist(entry: str, fault: str) -> None:
     findings = skips.check([SourceFile(skips.TABLE, f"# heading\n{entry}\n"), SKIPPED])
     assert [finding.message for finding in findings] == ([fault] if fault else [])
+
+
+INDEX = SourceFile(links.INDEX, "[cli](cli.md), [site](https://example.org/x), [here](#part)\n")
+PAGE = SourceFile("docs/cli.md", "see [the index](README.md#top) and ![a picture](picture.svg)\n")
+PICTURE = SourceFile("docs/picture.svg", "<svg/>\n")
+
+
+def test_a_link_that_leads_nowhere_is_refused() -> None:
+    (finding,) = links.check([INDEX, PAGE])
+    assert (finding.path, finding.message) == ("docs/cli.md", "docs/picture.svg does not exist")
+    assert list(links.check([INDEX, PAGE, PICTURE])) == []
+
+
+def test_a_page_that_the_index_does_not_list_is_refused() -> None:
+    (finding,) = links.check([INDEX, PAGE, PICTURE, SourceFile("docs/secret.md", "text\n")])
+    assert (finding.path, finding.message) == ("docs/secret.md", "is not listed in docs/README.md")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.check import lengths, programs, purity, resource_version, skips, sleeps, tests_assert, words
+from tools.check import lengths, links, programs, purity, resource_version, skips, sleeps, tests_assert, words
 from tools.check.source import Finding, SourceFile, read_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +21,7 @@ RULES: dict[str, Rule] = {
     "purity of core": purity.check,
     "resourceVersion 0": resource_version.check,
     "long files": lengths.check,
+    "links": links.check,
     "words": lambda files: words.check(files, words.machine_folders(ROOT)),
 }
 
