@@ -30,6 +30,7 @@ _INTEGER = re.compile(
 )
 _BASES = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_BETWEEN_DIGITS = re.compile(r"(?<=[0-9])_(?=[0-9])")
 _STARTS_NUMBER = frozenset("+-.0123456789")
 
 STR_TAG: Final = "tag:yaml.org,2002:str"
@@ -47,8 +48,8 @@ def resolve_plain(text: str) -> Value:
         return _WORDS[text]
     if text[0] not in _STARTS_NUMBER:
         return text
-    # Underscores are dropped before a number is read, except where it starts with a point.
-    digits = text if text[0] == "." else text.replace("_", "")
+    # Underscores are dropped before a number is read; after a leading point only those between digits.
+    digits = _BETWEEN_DIGITS.sub("", text) if text[0] == "." else text.replace("_", "")
     for read in (_integer, _float):
         if (number := read(digits)) is not None:
             return number

@@ -13,8 +13,10 @@ INIT, ORDINARY, EPHEMERAL = "initContainers", "containers", "ephemeralContainers
 
 @dataclass(frozen=True)
 class TemplateOptions:
-    """What a profile says beside its template. ``transport``: auto, portforward or exec; ``workspace_mode``:
-    managed_pvc, existing_claim or empty_dir; ``helper_source``: exec or image; ``refuse_policy``: what policy may refuse is an error.
+    """What a profile says beside its template.
+
+    ``workspace_mode``: managed_pvc, existing_claim or empty_dir; ``transport``: auto, portforward or exec;
+    ``helper_source``: exec or image; ``refuse_policy``: what a policy may refuse is an error.
     """
 
     main_container: str = "agent"
