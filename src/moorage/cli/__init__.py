@@ -1,1 +1,1 @@
-"""One module per verb; sees ports and core only."""
+"""The command line. Sees ports and core only; ``main`` hands it a ``Wiring`` and gets an exit code."""

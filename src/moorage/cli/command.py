@@ -1,0 +1,171 @@
+"""What a verb is: a click command that takes the global flags and runs one coroutine with a ``Call``.
+
+Verb modules use ``verb``; ``cli.app`` makes the ``Call``. Nothing here opens a session.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from moorage.cli import flags
+from moorage.cli.terminal import Terminal
+from moorage.cli.wiring import GlobalOptions, Wiring
+from moorage.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from moorage.ports.sessions import SessionVerbs
+
+AFTER_DASHES = "moorage.after_dashes"
+"""Key in click's context for the words after ``--``; None when there was no ``--``."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One use of the command line: who wired it, the global flags, the terminal."""
+
+    wiring: Wiring
+    options: GlobalOptions
+    terminal: Terminal
+
+    @property
+    def output(self) -> str:
+        """The form of data on stdout: table, wide, json, yaml or name."""
+        return self.options.output or "table"
+
+    @asynccontextmanager
+    async def sessions(self) -> AsyncIterator[SessionVerbs]:
+        """The verbs of sessions, closed afterwards."""
+        verbs = await self.wiring.sessions(self.options)
+        try:
+            yield verbs
+        finally:
+            await verbs.close()
+
+    def default(self, flag: str, given: str | None, fallback: str = "") -> str:
+        """A flag's value: as typed, else from the settings, else ``fallback``."""
+        if given:
+            return given
+        return self.wiring.setting(flag) or fallback
+
+
+class VerbCommand(click.Command):
+    """A verb. Its help opens with examples and ends with the global flags.
+
+    ``takes_command``: words after ``--`` are a command for the Pod; they are never read as flags.
+    """
+
+    def __init__(
+        self, *args: Any, examples: Sequence[str] = (), takes_command: bool = False, **kwargs: Any
+    ) -> None:
+        kwargs.setdefault("options_metavar", "[FLAGS]")
+        kwargs["params"] = [*(kwargs.get("params") or []), *flags.global_flags()]
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+        self.takes_command = takes_command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[AFTER_DASHES] = None
+        if self.takes_command and "--" in args:
+            cut = args.index("--")
+            ctx.meta[AFTER_DASHES] = tuple(args[cut + 1 :])
+            args = args[:cut]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        pieces = [piece for piece in super().collect_usage_pieces(ctx) if piece]
+        return [*pieces, "--", "CMD…"] if self.takes_command else pieces
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+        self.format_options(ctx, formatter)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own: list[tuple[str, str]] = []
+        everywhere: list[tuple[str, str]] = []
+        for param in self.get_params(ctx):
+            record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
+            if record is not None:
+                own_flag = param in self.params and not isinstance(param, flags.GlobalFlag)
+                (own if own_flag else everywhere).append(record)
+        for title, rows in (("Flags", own), ("Global flags", everywhere)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows, col_max=28)
+
+
+Body = Callable[..., Coroutine[Any, Any, int]]
+
+
+def verb(
+    name: str, *, help: str, examples: Sequence[str], takes_command: bool = False
+) -> Callable[[Body], VerbCommand]:
+    """Make a coroutine ``(call, **flags) -> exit code`` a verb. Flags are click decorators below it."""
+
+    def wrap(body: Body) -> VerbCommand:
+        @functools.wraps(body)
+        def start(**values: Any) -> int:
+            import asyncio
+
+            ctx = click.get_current_context()
+            call = make_call(ctx, values)
+            own = {key: value for key, value in values.items() if key not in flags.NAMES}
+            return asyncio.run(body(call, **own))
+
+        return click.command(
+            name, cls=VerbCommand, help=help, examples=examples, takes_command=takes_command
+        )(start)
+
+    return wrap
+
+
+def make_call(ctx: click.Context, values: dict[str, Any]) -> Call:
+    """The ``Call`` of this context: the root's flags overruled by the verb's."""
+    state = ctx.find_object(State)
+    assert state is not None, "the root command makes the state"
+    merged = flags.merge(state.outer, values)
+    for key in ("output",):
+        merged[key] = merged.get(key) or state.wiring.setting(key)
+    if merged["output"] not in ("", *flags.OUTPUTS):
+        raise UsageError(
+            f"MOORAGE_OUTPUT or a settings file says {merged['output']!r}, which is no output format",
+            hint=f"use one of {', '.join(flags.OUTPUTS)}",
+        )
+    for key in ("no_color", "no_input", "quiet"):
+        merged[key] = bool(merged.get(key)) or _is_on(state.wiring.setting(key))
+    options = GlobalOptions(**merged)
+    state.options = options
+    state.terminal.no_color = options.no_color
+    state.terminal.no_input = options.no_input
+    state.terminal.quiet = options.quiet
+    return Call(state.wiring, options, state.terminal)
+
+
+@dataclass
+class State:
+    """What ``cli.app`` keeps while one command line is worked on; the flags as far as they are known."""
+
+    wiring: Wiring
+    terminal: Terminal
+    outer: dict[str, Any]
+    options: GlobalOptions
+    verb: str = ""
+
+
+def words_after_dashes() -> tuple[str, ...] | None:
+    """The words after ``--``; None when there was no ``--``."""
+    words: tuple[str, ...] | None = click.get_current_context().meta[AFTER_DASHES]
+    return words
+
+
+def _is_on(text: str) -> bool:
+    return text.lower() in ("1", "true", "yes", "on")

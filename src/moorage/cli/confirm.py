@@ -1,0 +1,56 @@
+"""The question before something is destroyed: which objects go, which stay.
+
+Used by rm and archive. Off a terminal, or with --no-input, nothing is asked: the command to run is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from moorage.cli.command import Call
+from moorage.cli.text import plain, shell_line
+from moorage.core.errors import MoorageError, UsageError
+from moorage.ports.sessions import Removal
+
+
+class Declined(MoorageError):
+    """A person said no."""
+
+    code = "declined"
+
+
+def removal_lines(plan: Removal) -> list[str]:
+    """One session's objects that go and stay, a line each."""
+    lines = [f"session {plain(plan.session)}"]
+    lines += [f"  deletes  {plain(item)}" for item in plan.deletes]
+    lines += [f"  keeps    {plain(item)}" for item in plan.keeps]
+    if not plan.deletes:
+        lines.append("  deletes  nothing in the cluster")
+    return lines
+
+
+def confirm_removal(call: Call, verb: str, plans: Sequence[Removal], words: Sequence[str]) -> None:
+    """Ask, and raise Declined on anything but yes. Raises UsageError where nobody can be asked."""
+    for plan in plans:
+        for line in removal_lines(plan):
+            call.terminal.say(line)
+    if not call.terminal.can_ask:
+        raise UsageError(
+            f"{verb} needs a confirmation, and nobody can be asked here",
+            hint=f"to do it, run: {shell_line(['moorage', *context_words(call), verb, *words, '-y'])}",
+        )
+    count = "this session" if len(plans) == 1 else f"these {len(plans)} sessions"
+    if not call.terminal.ask(f"{verb} {count}?"):
+        raise Declined("nothing was removed")
+
+
+def context_words(call: Call) -> list[str]:
+    """The global flags that a command told to a person must repeat to mean the same place."""
+    options = call.options
+    flags = {
+        "--context": options.context,
+        "--kubeconfig": options.kubeconfig,
+        "--namespace": options.namespace,
+        "--data-dir": options.data_dir,
+    }
+    return [word for flag, value in flags.items() if value for word in (flag, value)]

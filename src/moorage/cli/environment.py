@@ -1,0 +1,77 @@
+"""``-e NAME=VALUE``, ``-e NAME`` and ``--env-file``: the environment a person gives to an agent.
+
+Values are secret from here on: no message names one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from moorage.core.errors import NotFound, UsageError
+from moorage.core.owned import ENV_PREFIXES
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+FILE_LIMIT = 1024 * 1024
+"""Bytes of one --env-file."""
+
+
+def read_environment(
+    pairs: Iterable[str], files: Iterable[str], environ: Mapping[str, str]
+) -> dict[str, str]:
+    """Files first, in order, then ``-e``; later ones win. Raises UsageError, or NotFound for a file."""
+    result: dict[str, str] = {}
+    for file in files:
+        for number, line in enumerate(_lines(file), 1):
+            text = line.strip()
+            if text and not text.startswith("#"):
+                name, value = _pair(line.lstrip(), f"{file}:{number}", environ)
+                result[name] = value
+    for pair in pairs:
+        name, value = _pair(pair, "-e", environ)
+        result[name] = value
+    return result
+
+
+def _lines(file: str) -> list[str]:
+    try:
+        with Path(file).open("rb") as stream:
+            data = stream.read(FILE_LIMIT + 1)
+    except OSError as error:
+        raise NotFound(
+            f"cannot read the environment file {file}: {error.strerror}", field="--env-file"
+        ) from error
+    if len(data) > FILE_LIMIT:
+        raise UsageError(f"{file} is larger than {FILE_LIMIT} bytes", field="--env-file")
+    try:
+        return data.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8 text", field="--env-file") from error
+
+
+def _pair(text: str, place: str, environ: Mapping[str, str]) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        name = name.strip()
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{place}: a variable's name starts with a letter or _ and holds letters, digits, _ . -",
+            hint="write -e NAME=VALUE, or -e NAME to pass on your own",
+            field="-e" if place == "-e" else "--env-file",
+        )
+    if name.startswith(ENV_PREFIXES):
+        raise UsageError(
+            f"{place}: {name} is Moorage's own: {' and '.join(p + '*' for p in ENV_PREFIXES)} are taken",
+            hint="use another name",
+        )
+    if not equals:
+        if name not in environ:
+            raise UsageError(
+                f"{place}: {name} is not set in your environment",
+                hint=f"export {name} first, or write {name}=VALUE in an --env-file",
+            )
+        value = environ[name]
+    if "\0" in value:
+        raise UsageError(f"{place}: the value of {name} holds a NUL byte")
+    return name, value

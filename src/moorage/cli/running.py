@@ -1,0 +1,109 @@
+"""What happens between an agent's first byte and the end of ``run`` or ``attach``.
+
+Turns how a following ended into messages and an exit code; removes the session where ``--rm`` asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+from moorage.cli.command import Call
+from moorage.cli.failures import INTERRUPTED, OWN_FAILURE
+from moorage.cli.follow import Ending, Follower, Manner
+from moorage.cli.launching import Asked
+from moorage.cli.shapes import shell_code
+from moorage.cli.terminal import OutputClosed
+from moorage.core.session import AgentExit
+from moorage.ports.sessions import Report, SessionVerbs
+
+
+async def follow_launched(call: Call, sessions: SessionVerbs, name: str, report: Report, asked: Asked) -> int:
+    """Follow a session just launched, as ``run``'s flags say."""
+    terminal = call.terminal
+    if asked.interactive:
+        stdin = "leave" if asked.detach else "forward"
+    else:
+        stdin = "leave" if asked.tty else "close"
+    raw = asked.interactive and asked.tty and terminal.stdin_tty and not asked.detach
+    manner = Manner(stdin=stdin, raw=raw, until_started=asked.detach)
+    try:
+        ending = await follow(call, sessions, name, report, manner)
+    except asyncio.CancelledError:
+        raise
+    except Exception:
+        if asked.remove:
+            await sessions.remove(name, report)
+        else:
+            say_left(call, name, f"session {name} is kept")
+        raise
+    given_up = ending.how == "interrupted" and not ending.agent_started
+    if asked.remove and (ending.how == "exited" or given_up):
+        await sessions.remove(name, report)
+    elif ending.how == "exited":
+        call.terminal.note(f"session {name} is kept: moorage resume {name}, or moorage rm {name}")
+    return exit_code_of(call, name, ending)
+
+
+async def follow(
+    call: Call,
+    sessions: SessionVerbs,
+    name: str,
+    report: Report,
+    manner: Manner,
+    *,
+    from_start: bool = False,
+) -> Ending:
+    """Follow ``name`` until its agent exits or somebody leaves; lets go of it in any case."""
+    attachment = sessions.attach(name, from_start=from_start)
+    try:
+        ending = await Follower(attachment, call.terminal, report, manner).follow()
+    finally:
+        await attachment.close()
+    if ending.how == "exited" and ending.exit is not None:
+        _say_exit(call, ending.exit)
+    elif ending.how not in ("started", "ended"):
+        state = "left running" if ending.agent_started else "left as it is, not yet running"
+        say_left(call, name, f"session {name} {state}")
+    return ending
+
+
+def exit_code_of(call: Call, name: str, ending: Ending) -> int:
+    """The exit code for how a following ended. Raises OutputClosed for a reader that went away."""
+    if ending.how in ("started", "detached"):
+        return 0
+    if ending.how == "exited" and ending.exit is not None:
+        code = shell_code(ending.exit)
+        return OWN_FAILURE if code is None else code
+    if ending.how == "interrupted":
+        return INTERRUPTED
+    if ending.how == "signalled":
+        return 128 + ending.number
+    if ending.how == "closed":
+        raise OutputClosed
+    call.terminal.say(f"error: the output of {name} ended, but nothing told how the agent did")
+    call.terminal.say(f"  hint: moorage describe {name}")
+    return OWN_FAILURE
+
+
+def say_left(call: Call, name: str, said: str) -> None:
+    """The commands that go on with a session we let go of."""
+    call.terminal.say(said)
+    call.terminal.say(f"  follow it:  moorage attach {name}")
+    call.terminal.say(f"  end it:     moorage stop {name}")
+
+
+def _say_exit(call: Call, exit: AgentExit) -> None:
+    if exit.error:
+        call.terminal.say(f"error: the command could not be started: {exit.error}")
+    elif exit.signal is not None:
+        try:
+            word = signal.Signals(exit.signal).name
+        except ValueError:
+            word = f"signal {exit.signal}"
+        why = " (out of memory)" if exit.oom else ""
+        call.terminal.note(f"the agent was ended by {word}{why}")
+    elif exit.code is None:
+        call.terminal.say("error: the agent ended, but its exit status is unknown")
+    elif exit.oom:
+        call.terminal.note("a process of the agent was killed for lack of memory")

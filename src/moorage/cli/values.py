@@ -1,0 +1,34 @@
+"""Types of flag values: durations and key=value lists. Pure; used while the command line is read.
+
+A bad value raises click.BadParameter; ``cli.app`` prints it as a usage error (exit 2).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?")
+
+
+class Duration(click.ParamType[float]):
+    """``90``, ``90s``, ``1m30s``, ``1h``, ``500ms``; converted to seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, int | float):
+            return float(value)
+        text = str(value).strip()
+        if re.fullmatch(r"\d+(?:\.\d+)?", text):
+            return float(text)
+        match = _DURATION.fullmatch(text)
+        if not text or match is None:
+            self.fail(f"{value!r} is not a duration; write for example 30s, 5m or 1h30m", param, ctx)
+        hours, minutes, seconds, millis = (float(part or 0) for part in match.groups())
+        return hours * 3600 + minutes * 60 + seconds + millis / 1000
+
+
+DURATION = Duration()

@@ -1,0 +1,42 @@
+"""Every verb of the command line by name. The table is all that ``moorage --help`` needs: a verb's module
+is imported when the verb is used."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Entry(NamedTuple):
+    """Where a verb lives and its one line of help. ``carries_command``: it passes on the exit code of a
+    command, so that Moorage's own failures end with 125."""
+
+    module: str
+    summary: str
+    section: str
+    carries_command: bool = False
+
+
+_SESSIONS = "Sessions"
+_INSIDE = "Inside a session"
+_OTHER = "Checks and shell"
+
+VERBS: Final[dict[str, Entry]] = {
+    "run": Entry("run", "Start an agent in a Pod of its own and follow it.", _SESSIONS, True),
+    "ls": Entry("ls", "List sessions.", _SESSIONS),
+    "describe": Entry("describe", "Show all that is known of one session.", _SESSIONS),
+    "stop": Entry("stop", "End the agent; keep Pod and workspace.", _SESSIONS),
+    "pause": Entry("pause", "End the agent and delete its Pod; keep the workspace.", _SESSIONS),
+    "resume": Entry("resume", "Start the agent of a stopped or paused session again.", _SESSIONS),
+    "reset": Entry("reset", "Put a session on a new Pod; keep the workspace.", _SESSIONS),
+    "archive": Entry("archive", "Remove the cluster objects; keep output and history.", _SESSIONS),
+    "rm": Entry("rm", "Remove cluster objects, output and history.", _SESSIONS),
+    "attach": Entry("attach", "Follow a session's agent and type to it.", _INSIDE),
+    "logs": Entry("logs", "Print the agent's output, or a container's log.", _INSIDE),
+    "exec": Entry("exec", "Run a command beside the agent.", _INSIDE, True),
+    "cp": Entry("cp", "Copy files into or out of a session.", _INSIDE),
+    "events": Entry("events", "Show what happened to a session.", _INSIDE),
+    "template": Entry("template", "Work with Pod templates.", _OTHER),
+    "doctor": Entry("doctor", "Check the cluster, rights and this machine.", _OTHER),
+    "version": Entry("version", "Show versions of client, helper and server.", _OTHER),
+    "completion": Entry("completion", "Print the completion script of a shell.", _OTHER),
+}

@@ -1,0 +1,24 @@
+"""``moorage completion``: print the completion script of a shell."""
+
+from __future__ import annotations
+
+import click
+
+from moorage.cli.command import Call, verb
+from moorage.cli.completion import SHELLS, script
+from moorage.cli.verbs import VERBS
+
+
+@verb(
+    "completion",
+    help=VERBS["completion"].summary,
+    examples=(
+        'eval "$(moorage completion bash)"',
+        'eval "$(moorage completion zsh)"',
+        "moorage completion fish > ~/.config/fish/completions/moorage.fish",
+    ),
+)
+@click.argument("shell", metavar="|".join(SHELLS), type=click.Choice(SHELLS))
+async def command(call: Call, shell: str) -> int:
+    call.terminal.data(script(shell))
+    return 0

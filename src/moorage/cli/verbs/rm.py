@@ -1,0 +1,76 @@
+"""``moorage rm``: remove sessions, their cluster objects, output and history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from moorage.cli.command import Call, verb
+from moorage.cli.confirm import confirm_removal, removal_lines
+from moorage.cli.naming import for_each, suggest
+from moorage.cli.output import print_list
+from moorage.cli.progress import ProgressPrinter
+from moorage.cli.shapes import removal_object
+from moorage.cli.verbs import VERBS
+from moorage.core.errors import MoorageError, UsageError
+from moorage.ports.sessions import Removal, Report, SessionVerbs
+
+
+@verb(
+    "rm",
+    help=VERBS["rm"].summary
+    + """
+
+    Deletes only objects whose ownership is proved by UID; an existing claim is never deleted. On a
+    terminal it lists what goes and what stays, and asks; elsewhere -y is needed.""",
+    examples=("moorage rm NAME", "moorage rm NAME1 NAME2 -y", "moorage rm --all --dry-run"),
+)
+@click.option("--all", "everything", is_flag=True, help="Every session, archived ones too.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--force", is_flag=True, help="Skip drain and link, never the proof of ownership; do not ask.")
+@click.option("--dry-run", is_flag=True, help="List what would go and stay; change nothing.")
+@click.argument("names", nargs=-1, metavar="NAME…")
+async def command(
+    call: Call, names: tuple[str, ...], everything: bool, yes: bool, force: bool, dry_run: bool
+) -> int:
+    if everything and names:
+        raise UsageError("--all and names exclude each other", hint="leave out one of them")
+    if not everything and not names:
+        raise UsageError("say which sessions to remove", hint="moorage rm NAME…, or moorage rm --all")
+    report = ProgressPrinter(call.terminal)
+    async with call.sessions() as sessions:
+        chosen: Sequence[str] = names
+        if everything:
+            chosen = [v.session.name for v in await sessions.list_views(include_archived=True)]
+            if not chosen:
+                call.terminal.say(f"no sessions in {sessions.where}")
+                return 0
+        if dry_run or not (yes or force):
+            plans = await _plans(sessions, chosen, report, force)
+            if dry_run:
+                _show(call, plans)
+                return 0
+            confirm_removal(call, "rm", plans, ["--all"] if everything else names)
+
+        async def act(name: str) -> dict[str, object]:
+            return removal_object(await sessions.remove(name, report, force=force))
+
+        return await for_each(call, sessions, chosen, act)
+
+
+async def _plans(sessions: SessionVerbs, names: Sequence[str], report: Report, force: bool) -> list[Removal]:
+    """What removing each would do; one unknown name ends it all before anything was removed."""
+    plans = []
+    for name in dict.fromkeys(names):
+        try:
+            plans.append(await sessions.remove(name, report, force=force, dry_run=True))
+        except MoorageError as error:
+            await suggest(sessions, error, name)
+            raise
+    return plans
+
+
+def _show(call: Call, plans: list[Removal]) -> None:
+    text = "".join(f"{line}\n" for plan in plans for line in removal_lines(plan))
+    print_list(call, [removal_object(plan) for plan in plans], lambda: text)

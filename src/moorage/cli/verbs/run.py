@@ -1,0 +1,88 @@
+"""``moorage run``: record a session, follow its agent, end with the agent's exit code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from moorage.cli.command import Call, verb, words_after_dashes
+from moorage.cli.launching import Asked, build_request
+from moorage.cli.output import print_object, to_yaml
+from moorage.cli.progress import ProgressPrinter
+from moorage.cli.running import follow_launched
+from moorage.cli.shapes import session_object
+from moorage.cli.values import DURATION
+from moorage.cli.verbs import VERBS
+from moorage.core.errors import UsageError
+
+
+@verb(
+    "run",
+    help=VERBS["run"].summary
+    + """
+
+    Output of CMD goes to stdout unchanged; progress goes to stderr. Ends with the exit code of CMD (128+n
+    after signal n), or 125 when Moorage itself failed. The session stays, stopped, unless --rm.
+
+    Ctrl-C sends SIGINT to the agent; a second one leaves it running. With -it keys go to the agent, and
+    ctrl-p ctrl-q leaves it running.""",
+    examples=(
+        "moorage run --template pod.yaml --source . -- make test",
+        "moorage run --template pod.yaml --source https://host/repo.git -e TOKEN -- agent",
+        "moorage run --template pod.yaml --workspace empty_dir --rm -it -- bash",
+    ),
+    takes_command=True,
+)
+@click.option("--template", metavar="FILE", help="Pod template to start from (- reads stdin). Required.")
+@click.option("--source", metavar="PATH|URL", default="", help="Git repository that fills the workspace.")
+@click.option("--source-ref", metavar="REF", default="", help="Branch, tag or commit of the source.")
+@click.option("--name", metavar="NAME", default="", help="Name of the session; made up when missing.")
+@click.option("--workspace", metavar="MODE", help="managed_pvc (default), existing_claim or empty_dir.")
+@click.option("--workspace-size", metavar="SIZE", help="Size of a managed claim, e.g. 1Gi.")
+@click.option("--storage-class", metavar="NAME", help="StorageClass of a managed claim.")
+@click.option("--access-mode", metavar="MODE", multiple=True, help="Access mode of a managed claim.")
+@click.option("--claim", metavar="NAME", default="", help="Claim to use with existing_claim.")
+@click.option("--helper", metavar="HOW", help="How agentctl gets in: exec (default) or image.")
+@click.option("--helper-image", metavar="REF", help="Image of agentctl, pinned by digest.")
+@click.option("--main-container", metavar="NAME", help="Container the agent runs in (default: agent).")
+@click.option("--platform", metavar="OS/ARCH", help="linux/amd64 (default) or linux/arm64.")
+@click.option("--transport", metavar="HOW", help="How to reach the Pod: auto, portforward or exec.")
+@click.option("-e", "--env", metavar="NAME[=VALUE]", multiple=True, help="Secret variable of the agent.")
+@click.option("--env-file", metavar="FILE", multiple=True, help="File of NAME=VALUE lines.")
+@click.option("--cwd", metavar="DIR", default="/workspace", help="Directory the agent starts in.")
+@click.option("--grace", metavar="TIME", type=DURATION, default=10.0, help="From SIGTERM to SIGKILL (10s).")
+@click.option("-t", "--tty", is_flag=True, help="Give the agent a terminal.")
+@click.option("-i", "--interactive", is_flag=True, help="Pass our stdin to the agent.")
+@click.option("-d", "--detach", is_flag=True, help="Return once the agent runs; print its name.")
+@click.option("--rm", "remove", is_flag=True, help="Remove the session once the agent has ended.")
+@click.option("--no-restart", is_flag=True, help="Do not restart after an interruption.")
+@click.option("--dry-run", is_flag=True, help="Check all, print the objects, create nothing.")
+@click.argument("words", nargs=-1, metavar="")
+async def command(
+    call: Call, words: tuple[str, ...], detach: bool, remove: bool, dry_run: bool, **given: Any
+) -> int:
+    argv = words_after_dashes()
+    if words:
+        raise UsageError(
+            f"unexpected word {words[0]!r} before --",
+            hint="the agent's command stands after --: moorage run --template FILE -- CMD",
+        )
+    if not argv:
+        raise UsageError("no command to run", hint="put it after --: moorage run --template FILE -- CMD")
+    asked = Asked(argv=argv, detach=detach, remove=remove, **given)
+    request = build_request(call, asked)
+    async with call.sessions() as sessions:
+        call.terminal.note(f"running on {sessions.where}")
+        if dry_run:
+            objects = await sessions.preview(request)
+            whole = {"kind": "List", "items": objects}
+            print_object(call, whole, lambda: "---\n".join(to_yaml(item) for item in objects))
+            return 0
+        report = ProgressPrinter(call.terminal)
+        session = await sessions.launch(request, report)
+        call.terminal.say(session.name if call.options.quiet else f"session {session.name}")
+        code = await follow_launched(call, sessions, session.name, report, asked)
+        if detach and code == 0:
+            print_object(call, session_object(await sessions.view(session.name)), lambda: f"{session.name}\n")
+        return code

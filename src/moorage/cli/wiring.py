@@ -1,0 +1,57 @@
+"""What the command line needs from the composition root, and what it tells it.
+
+``main`` implements ``Wiring``; every verb reaches sessions through it. Nothing here imports an adapter,
+so that ``moorage --help`` loads none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from moorage.ports.sessions import SessionVerbs
+
+
+@dataclass(frozen=True)
+class GlobalOptions:
+    """The flags every verb takes, as typed. Empty (or None) means *not given*: ``main`` then goes on with
+    ``MOORAGE_*``, the project file, the user file. ``request_timeout`` is in seconds."""
+
+    context: str = ""
+    kubeconfig: str = ""
+    namespace: str = ""
+    request_timeout: float | None = None
+    data_dir: str = ""
+    output: str = ""
+    no_color: bool = False
+    no_input: bool = False
+    quiet: bool = False
+    verbosity: int = 0
+
+
+@dataclass(frozen=True)
+class Versions:
+    """Versions known without a cluster: of this program, and of the agentctl it ships ("" when none)."""
+
+    client: str
+    helper: str
+
+
+class Wiring(Protocol):
+    """Given by ``main``. Every member is lazy: nothing is opened before a verb asks."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment of the person who typed: for ``-e NAME``, colours, terminal width."""
+
+    async def sessions(self, options: GlobalOptions) -> SessionVerbs:
+        """Open the verbs for these options; the caller closes them. Any error of core.errors: a
+        configured but broken executor fails here, it is never replaced by another."""
+
+    def versions(self) -> Versions: ...
+
+    def setting(self, key: str) -> str:
+        """Default of a flag from ``MOORAGE_<KEY>``, project or user file; "" when unset. ``key`` is the
+        flag's name with underscores, e.g. ``workspace_size``."""

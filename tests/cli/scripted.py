@@ -1,0 +1,392 @@
+"""A SessionVerbs that plays a script, and a Wiring over it: what every CLI test runs against.
+
+Every call is noted in ``calls``; nothing is decided here. ``Scripted.happenings`` is what an attachment
+yields: happenings, exceptions to raise, or ``Pause`` to wait until the test goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from moorage.cli.wiring import GlobalOptions, Versions
+from moorage.core.errors import MoorageError, NotFound
+from moorage.core.kinds import Json
+from moorage.core.session import (
+    AgentExit,
+    AgentRun,
+    AgentSpec,
+    Desired,
+    HelperSpec,
+    Identity,
+    Intent,
+    Inventory,
+    LaunchSnapshot,
+    Phase,
+    Session,
+    SourceSpec,
+    State,
+    WorkspaceMode,
+    WorkspaceSpec,
+)
+from moorage.ports.link import ExitStatus, FileEntry, Gap, Output, ProcessSpec
+from moorage.ports.sessions import (
+    Check,
+    Exited,
+    Happening,
+    LaunchRequest,
+    Progress,
+    Removal,
+    Report,
+    SessionView,
+)
+from moorage.ports.store import SessionEvent
+from moorage.ports.streams import ByteStream
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Wait until the attachment got a signal, input that ends with ``until``, or for ever."""
+
+    until: bytes | None = None
+    signalled: bool = False
+
+
+Step = Happening | Pause | MoorageError
+
+
+def make_session(name: str = "brisk-otter", **fields: Any) -> Session:
+    """A session record with plausible values."""
+    workspace = fields.pop("workspace", WorkspaceSpec(mode=WorkspaceMode.MANAGED_PVC, size="1Gi"))
+    phase = fields.pop("phase", Phase.RUNNING)
+    inventory = Inventory(
+        namespace="agents",
+        namespace_uid="ns-uid",
+        server_address="https://cluster.example",
+        server_ca_sha256="0" * 64,
+        pod_name=f"moorage-{name}",
+        claim_name=f"moorage-{name}",
+        snapshot=LaunchSnapshot(
+            template={},
+            platform="linux/amd64",
+            main_container="agent",
+            workspace=workspace,
+            helper=HelperSpec(),
+        ),
+        template_hash="t",
+        config_hash="c",
+        bootstrap_ref="secret/one",
+        pod_uid="pod-uid",
+        claim_uid="claim-uid",
+        claim_created_by_us=True,
+    )
+    values: dict[str, Any] = {
+        "identity": Identity("inst", "exec", "prof", "task", f"id{name.replace('-', '')}"[:12]),
+        "name": name,
+        "created_at": 1_795_000_000.0,
+        "agent": AgentSpec(argv=("make", "test"), env_names=("TOKEN",)),
+        "state": State(phase=phase, since=1_795_000_060.0),
+        "inventory": inventory,
+        "intent": Intent(desired=Desired.RUNNING),
+        "source": SourceSpec(kind="path", location="/src/project", commit="abc123"),
+        "run": AgentRun(start_id="s1", pod_uid="pod-uid", started_at=1_795_000_050.0),
+    }
+    return Session(**(values | fields))
+
+
+def make_view(name: str = "brisk-otter", word: str = "Running", **fields: Any) -> SessionView:
+    """An observed session."""
+    own = {key: fields.pop(key) for key in list(fields) if key in SessionView.__dataclass_fields__}
+    values: dict[str, Any] = {
+        "word": word,
+        "reason": "",
+        "pod_phase": "Running",
+        "container_state": "running",
+        "node": "node-1",
+        "image": "registry.example/agent:1",
+        "observed_at": 1_795_000_100.0,
+    }
+    return SessionView(session=make_session(name, **fields), **(values | own))
+
+
+@dataclass
+class ScriptedAttachment:
+    """Yields the script; notes what it was sent."""
+
+    owner: Scripted
+    steps: Sequence[Step]
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    received: bytearray = field(default_factory=bytearray)
+    signals: list[int] = field(default_factory=list)
+
+    async def happenings(self) -> AsyncIterator[Happening]:
+        for step in self.steps:
+            if isinstance(step, MoorageError):
+                raise step
+            if isinstance(step, Pause):
+                await self._wait(step)
+            else:
+                yield step
+
+    async def _wait(self, pause: Pause) -> None:
+        while not (
+            (pause.signalled and self.signals)
+            or (pause.until is not None and bytes(self.received).endswith(pause.until))
+        ):
+            self.changed.clear()
+            await self.changed.wait()
+
+    async def send_input(self, data: bytes) -> None:
+        self.owner.note("send_input", bytes(data))
+        self.received += data
+        self.changed.set()
+
+    async def close_input(self) -> None:
+        self.owner.note("close_input")
+
+    async def resize(self, cols: int, rows: int) -> None:
+        self.owner.note("resize", cols, rows)
+
+    async def signal(self, number: int) -> None:
+        self.owner.note("signal", number)
+        self.signals.append(number)
+        self.changed.set()
+
+    async def close(self) -> None:
+        self.owner.note("attachment.close")
+
+
+@dataclass
+class ScriptedProcess:
+    """A remote process: its output, then its exit."""
+
+    owner: Scripted
+    output: Sequence[tuple[int, bytes]]
+    exit: ExitStatus
+    echo: bool = False
+    blocks: bool = False
+    queue: asyncio.Queue[tuple[int, bytes] | None] = field(default_factory=asyncio.Queue)
+
+    def __post_init__(self) -> None:
+        for item in self.output:
+            self.queue.put_nowait(item)
+        if not (self.echo or self.blocks):
+            self.queue.put_nowait(None)
+
+    async def read(self) -> tuple[int, bytes] | None:
+        return await self.queue.get()
+
+    async def write(self, data: bytes) -> None:
+        self.owner.note("process.write", bytes(data))
+        if self.echo:
+            self.queue.put_nowait((1, bytes(data)))
+
+    async def close_stdin(self) -> None:
+        self.owner.note("process.close_stdin")
+        if self.echo:
+            self.queue.put_nowait(None)
+
+    async def resize(self, cols: int, rows: int) -> None:
+        self.owner.note("process.resize", cols, rows)
+
+    async def signal(self, number: int) -> None:
+        self.owner.note("process.signal", number)
+        self.queue.put_nowait(None)
+
+    async def wait(self) -> ExitStatus:
+        return self.exit
+
+    async def close(self) -> None:
+        self.owner.note("process.close")
+
+
+@dataclass
+class Scripted:
+    """The verbs. Fields are the script; ``calls`` is what was asked, in order."""
+
+    views: list[SessionView] = field(default_factory=lambda: [make_view()])
+    steps: Sequence[Step] = (Progress("agent", "started"), Exited(AgentExit(code=0)))
+    where: str = "context kind-dev, namespace agents"
+    failures: dict[str, MoorageError] = field(default_factory=dict)
+    deletes: tuple[str, ...] = (
+        "pod/moorage-brisk-otter (uid pod-uid)",
+        "pvc/moorage-brisk-otter (uid claim-uid)",
+    )
+    keeps: tuple[str, ...] = ()
+    transcript: Sequence[Output | Gap] = ()
+    kubelet: Sequence[bytes] = ()
+    output: Sequence[tuple[int, bytes]] = ()
+    exit: ExitStatus = field(default_factory=lambda: ExitStatus(code=0))
+    echo: bool = False
+    blocks: bool = False
+    files: dict[str, list[FileEntry]] = field(default_factory=dict)
+    tar: Sequence[bytes] = ()
+    checks: Sequence[Check] = ()
+    history: Sequence[SessionEvent] = ()
+    objects: Sequence[Json] = ()
+    calls: list[tuple[Any, ...]] = field(default_factory=list)
+    uploaded: dict[str, bytes] = field(default_factory=dict)
+    request: LaunchRequest | None = None
+    on_call: Callable[[tuple[Any, ...]], None] = lambda call: None
+
+    def note(self, *call: Any) -> None:
+        self.calls.append(call)
+        self.on_call(call)
+        if call[0] in self.failures:
+            raise self.failures[call[0]]
+
+    def names(self, verb: str) -> list[Any]:
+        """First arguments of the calls of one verb."""
+        return [call[1] for call in self.calls if call[0] == verb]
+
+    def _view(self, name: str) -> SessionView:
+        for view in self.views:
+            if name in (view.session.name, view.session.id):
+                return view
+        raise NotFound(f"there is no session {name!r}", field="session")
+
+    async def launch(self, request: LaunchRequest, report: Report) -> Session:
+        self.request = request
+        self.note("launch", request.name)
+        report(Progress("cluster", "template accepted"))
+        return self.views[0].session
+
+    async def preview(self, request: LaunchRequest) -> list[Json]:
+        self.request = request
+        self.note("preview", request.name)
+        return list(self.objects)
+
+    def attach(self, name: str, *, from_start: bool = False) -> ScriptedAttachment:
+        self.note("attach", name, from_start)
+        self._view(name)
+        return ScriptedAttachment(self, self.steps)
+
+    async def view(self, name: str) -> SessionView:
+        self.note("view", name)
+        return self._view(name)
+
+    async def list_views(self, *, include_archived: bool = False) -> list[SessionView]:
+        self.note("list_views", include_archived)
+        return list(self.views)
+
+    async def _act(self, verb: str, name: str, report: Report, *words: Any) -> SessionView:
+        self.note(verb, name, *words)
+        view = self._view(name)
+        report(Progress("drain", f"{verb} {name}"))
+        return view
+
+    async def stop(self, name: str, report: Report, *, force: bool = False) -> SessionView:
+        return await self._act("stop", name, report, force)
+
+    async def pause(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView:
+        return await self._act("pause", name, report, discard_workspace)
+
+    async def resume(self, name: str, report: Report) -> SessionView:
+        return await self._act("resume", name, report)
+
+    async def reset(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView:
+        return await self._act("reset", name, report, discard_workspace)
+
+    async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView:
+        return await self._act("archive", name, report, force)
+
+    async def remove(
+        self, name: str, report: Report, *, force: bool = False, dry_run: bool = False
+    ) -> Removal:
+        self.note("plan" if dry_run else "remove", name, force)
+        self._view(name)
+        return Removal(name, self.deletes, self.keeps)
+
+    async def logs(self, name: str, *, follow: bool = False, offset: int = 0) -> AsyncIterator[Output | Gap]:
+        self.note("logs", name, follow, offset)
+        self._view(name)
+        for item in self.transcript:
+            yield item
+
+    async def container_logs(
+        self,
+        name: str,
+        container: str,
+        *,
+        previous: bool = False,
+        follow: bool = False,
+        tail: int | None = None,
+        timestamps: bool = False,
+    ) -> AsyncIterator[bytes]:
+        self.note("container_logs", name, container, previous, follow, tail, timestamps)
+        for chunk in self.kubelet:
+            yield chunk
+
+    async def exec(self, name: str, spec: ProcessSpec) -> ScriptedProcess:
+        self.note("exec", name, spec)
+        self._view(name)
+        return ScriptedProcess(self, self.output, self.exit, self.echo, self.blocks)
+
+    async def list_files(self, name: str, path: str) -> list[FileEntry]:
+        self.note("list_files", name, path)
+        if path not in self.files:
+            raise NotFound(f"there is no {path}")
+        return self.files[path]
+
+    async def get_tar(self, name: str, path: str) -> AsyncIterator[bytes]:
+        self.note("get_tar", name, path)
+        self._view(name)
+        for chunk in self.tar:
+            yield chunk
+
+    async def put_tar(
+        self, name: str, path: str, chunks: AsyncIterator[bytes], *, replace: bool = True
+    ) -> int:
+        self.note("put_tar", name, path, replace)
+        data = b"".join([chunk async for chunk in chunks])
+        self.uploaded[path] = data
+        return len(data)
+
+    async def dial(self, name: str, port: int) -> ByteStream:
+        raise NotImplementedError
+
+    async def workspace_hash(self, name: str) -> str:
+        return "hash"
+
+    async def events(self, name: str) -> list[SessionEvent]:
+        self.note("events", name)
+        self._view(name)
+        return list(self.history)
+
+    async def doctor(self) -> list[Check]:
+        self.note("doctor")
+        return list(self.checks)
+
+    async def server_version(self) -> str:
+        self.note("server_version")
+        return "v1.36.3"
+
+    async def close(self) -> None:
+        with contextlib.suppress(MoorageError):
+            self.note("close")
+
+
+@dataclass
+class ScriptedWiring:
+    """Hands out one Scripted; ``broken`` is raised instead where an executor could not be opened."""
+
+    verbs: Scripted
+    environ: Mapping[str, str] = field(default_factory=lambda: {"COLUMNS": "80"})
+    settings: dict[str, str] = field(default_factory=dict)
+    broken: MoorageError | None = None
+    options: GlobalOptions | None = None
+
+    async def sessions(self, options: GlobalOptions) -> Scripted:
+        self.options = options
+        if self.broken is not None:
+            raise self.broken
+        return self.verbs
+
+    def versions(self) -> Versions:
+        return Versions(client="0.1.0", helper="0.1.0")
+
+    def setting(self, key: str) -> str:
+        return self.settings.get(key, "")
