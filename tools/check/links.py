@@ -1,4 +1,4 @@
-"""Documents lead somewhere: a relative link names a file that exists, and the index lists every page of docs/."""
+"""Links lead somewhere: a relative one names a file that exists, and the index lists every page of docs/."""
 
 from __future__ import annotations
 
