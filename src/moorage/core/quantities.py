@@ -10,7 +10,8 @@ import re
 from fractions import Fraction
 
 _QUANTITY = re.compile(
-    r"(?P<number>[+-]?(\d+(\.\d*)?|\.\d+))(?P<suffix>[eE][+-]?\d{1,3}|[KMGTPE]i|[numkMGTPE]|)"
+    r"(?P<number>[+-]?(\d+(\.\d*)?|\.\d+))(?P<suffix>[eE][+-]?\d{1,3}|[KMGTPE]i|[numkMGTPE]|)",
+    re.ASCII,
 )
 _FACTORS = {
     "n": Fraction(1, 10**9),
