@@ -1,0 +1,109 @@
+"""A process in the Pod joined to our three streams: used by ``exec``.
+
+Ends when the process has ended and all its output is out. A reader of our stdout that goes away hangs up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import ExitStack
+
+from moorage.cli.command import Call
+from moorage.cli.failures import INTERRUPTED, OWN_FAILURE
+from moorage.cli.rawmode import raw_mode, window_size
+from moorage.cli.signals import on_signals
+from moorage.cli.streams import stderr_writer, stdin_reader, stdout_writer
+from moorage.core.errors import MoorageError
+from moorage.ports.link import ExitStatus, RemoteProcess
+
+
+async def carry(call: Call, process: RemoteProcess, *, interactive: bool, tty: bool) -> int:
+    """Carry bytes both ways until the process has ended; returns the exit code for ours."""
+    joined = _Joined(call, process)
+    raw = interactive and tty and call.terminal.stdin_tty
+    try:
+        with ExitStack() as local:
+            if raw:
+                local.enter_context(raw_mode(call.terminal))
+            status = await joined.run(interactive=interactive, tty=tty)
+    finally:
+        await process.close()
+    return INTERRUPTED if status is None else _code(call, status)
+
+
+class _Joined:
+    def __init__(self, call: Call, process: RemoteProcess) -> None:
+        self._call = call
+        self._process = process
+        self._interrupts = 0
+        self._main: asyncio.Task[ExitStatus] | None = None
+        self._beside: set[asyncio.Task[None]] = set()
+
+    async def run(self, *, interactive: bool, tty: bool) -> ExitStatus | None:
+        """The exit status, or None when a person hung up."""
+        handlers = {signal.SIGINT: self._interrupted}
+        if tty and self._call.terminal.stdin_tty:
+            handlers[signal.SIGWINCH] = self._resized
+        self._main = asyncio.create_task(self._output())
+        with on_signals(handlers):
+            self._spawn(interactive)
+            try:
+                return await asyncio.shield(self._main)
+            except asyncio.CancelledError:
+                if self._interrupts > 1:
+                    return None
+                raise
+            finally:
+                for task in [self._main, *self._beside]:
+                    task.cancel()
+                await asyncio.gather(self._main, *self._beside, return_exceptions=True)
+
+    def _spawn(self, interactive: bool) -> None:
+        self._beside.add(asyncio.create_task(self._input(interactive)))
+
+    async def _output(self) -> ExitStatus:
+        writers = {1: stdout_writer(), 2: stderr_writer()}
+        while (item := await self._process.read()) is not None:
+            channel, data = item
+            await writers[channel].write(data)
+        return await self._process.wait()
+
+    async def _input(self, interactive: bool) -> None:
+        """Our stdin; a process that no longer reads it simply gets none."""
+        try:
+            stdin = stdin_reader()
+            while interactive and (data := await stdin.read()):
+                await self._process.write(data)
+            await self._process.close_stdin()
+        except MoorageError:
+            return
+
+    async def _quietly(self, number: int) -> None:
+        try:
+            if number == signal.SIGWINCH:
+                await self._process.resize(*window_size())
+            else:
+                await self._process.signal(number)
+        except MoorageError as error:
+            self._call.terminal.note(f"the signal was not delivered: {error.message}")
+
+    def _interrupted(self) -> None:
+        self._interrupts += 1
+        if self._interrupts > 1 and self._main is not None:
+            self._main.cancel()
+            return
+        self._beside.add(asyncio.create_task(self._quietly(signal.SIGINT)))
+
+    def _resized(self) -> None:
+        self._beside.add(asyncio.create_task(self._quietly(signal.SIGWINCH)))
+
+
+def _code(call: Call, status: ExitStatus) -> int:
+    if status.error:
+        call.terminal.say(f"error: the command could not be started: {status.error}")
+    code = status.shell_code
+    if code is None:
+        call.terminal.say("error: the command ended, but its exit status is unknown")
+        return OWN_FAILURE
+    return code

@@ -1,0 +1,113 @@
+"""``moorage logs``: the agent's output as it was stored, or a container's own log from the kubelet."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import click
+
+from moorage.cli.command import Call, verb
+from moorage.cli.follow import gap_notice
+from moorage.cli.naming import suggest
+from moorage.cli.streams import stdout_writer
+from moorage.cli.tail import LastLines
+from moorage.cli.verbs import VERBS
+from moorage.core.errors import MoorageError, UsageError
+from moorage.ports.link import Gap, Output
+from moorage.ports.sessions import SessionVerbs
+
+
+@verb(
+    "logs",
+    help=VERBS["logs"].summary
+    + """
+
+    Without -c or -p: what the agent wrote, byte for byte, also after its Pod is gone. With -c NAME: the log
+    of one container as the kubelet has it. -p: the log of the container before its last restart.""",
+    examples=("moorage logs NAME -f", "moorage logs NAME --tail 20", "moorage logs NAME -c sidecar -p"),
+)
+@click.option("-f", "--follow", is_flag=True, help="Go on until the agent has ended.")
+@click.option("--tail", metavar="N", type=click.IntRange(min=0), help="Only the last N lines.")
+@click.option("--since-start", is_flag=True, help="Only output of the agent's latest start.")
+@click.option("-c", "--container", metavar="NAME", default="", help="A container's own log.")
+@click.option("-p", "--previous", is_flag=True, help="The container's log before its last restart.")
+@click.option("--timestamps", is_flag=True, help="Prefix lines with times; needs -c or -p.")
+@click.argument("name", metavar="NAME")
+async def command(
+    call: Call,
+    name: str,
+    follow: bool,
+    tail: int | None,
+    since_start: bool,
+    container: str,
+    previous: bool,
+    timestamps: bool,
+) -> int:
+    own_log = bool(container) or previous
+    if timestamps and not own_log:
+        raise UsageError(
+            "--timestamps needs -c NAME or -p: the agent's output is kept as bytes, without times",
+            hint="moorage events NAME shows when things happened",
+        )
+    if since_start and own_log:
+        raise UsageError("--since-start is about the agent's output, not a container's", hint="leave it out")
+    async with call.sessions() as sessions:
+        try:
+            if own_log:
+                await _print_container_log(
+                    sessions, name, container, previous=previous, follow=follow, tail=tail, times=timestamps
+                )
+            else:
+                await _print_transcript(call, sessions, name, follow, tail, since_start)
+        except MoorageError as error:
+            await suggest(sessions, error, name)
+            raise
+    return 0
+
+
+async def _print_container_log(
+    sessions: SessionVerbs,
+    name: str,
+    container: str,
+    *,
+    previous: bool,
+    follow: bool,
+    tail: int | None,
+    times: bool,
+) -> None:
+    if not container:
+        container = (await sessions.view(name)).session.inventory.snapshot.main_container
+    stdout = stdout_writer()
+    chunks = sessions.container_logs(
+        name, container, previous=previous, follow=follow, tail=tail, timestamps=times
+    )
+    async for chunk in chunks:
+        await stdout.write(chunk)
+
+
+async def _print_transcript(
+    call: Call, sessions: SessionVerbs, name: str, follow: bool, tail: int | None, since_start: bool
+) -> None:
+    offset = 0
+    if since_start:
+        run = (await sessions.view(name)).session.run
+        offset = run.base_offset if run is not None else 0
+    if tail is not None:
+        last = LastLines(tail)
+        async for item in sessions.logs(name, offset=offset):
+            if isinstance(item, Output):
+                last.add(item.data)
+                offset = item.offset + len(item.data)
+        await stdout_writer().write(last.text())
+        if not follow:
+            return
+    await _copy(call, sessions.logs(name, follow=follow, offset=offset))
+
+
+async def _copy(call: Call, items: AsyncIterator[Output | Gap]) -> None:
+    stdout = stdout_writer()
+    async for item in items:
+        if isinstance(item, Output):
+            await stdout.write(item.data)
+        else:
+            call.terminal.say(gap_notice(item))
