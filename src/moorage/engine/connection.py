@@ -53,6 +53,13 @@ class Connection:
         except MoorageError as error:
             raise ActionFailed(_diagnose(error)) from error
 
+    async def join(self, session: Session, pod_uid: str, nonce: bytes) -> Link:
+        """A link beside the owner's: one attempt, nothing delivered. LinkError when nobody answers."""
+        try:
+            return await self._dial(session, pod_uid, nonce, 0)
+        except TimeoutError:
+            raise LinkError("agentctl does not answer", hint="try again in a moment") from None
+
     async def _try(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> bool:
         try:
             self.link = await self._dial(session, pod_uid, nonce, fence)

@@ -6,24 +6,20 @@ so in a Status that names the object (core.observed).
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from moorage.core import owned
 from moorage.core.bootstrap import entrypoint
-from moorage.core.diagnosis import diagnose_claim, diagnose_pod, interruption_cause
+from moorage.core.diagnosis import Presence, diagnose_claim, diagnose_pod, interruption_cause, pod_gone
+from moorage.core.diagnosis.interruption import OOM, RESTARTED
 from moorage.core.errors import ApiError
 from moorage.core.kinds import CLAIMS, EVENTS, NAMESPACES, NODES, PODS, Json, Resource
 from moorage.core.observed import Absent, Observed, Present, Unknown, from_problem
 from moorage.core.ownership import Foreign, Judgement, judge_claim, judge_pod
 from moorage.core.plans.observation import ClaimSeen, PodSeen, Verdict
 from moorage.core.session import Inventory, Session, WorkspaceMode
-from moorage.core.status import main_status
+from moorage.core.status import MainContainer, main_status
 from moorage.core.workload import session_claim, session_pod
 from moorage.ports.clock import Clock
 from moorage.ports.cluster import Cluster
-
-GRACE_SLACK = 30.0
-"""Seconds beyond its deletionTimestamp before a terminating Pod counts as overdue."""
 
 
 class Observer:
@@ -34,6 +30,7 @@ class Observer:
         self._clock = clock
         self.raw_pod: Json | None = None
         self.raw_claim: Json | None = None
+        self.raw_events: list[Json] = []
 
     async def same_cluster(self, inventory: Inventory) -> Observed[bool]:
         """Are namespace and API server the recorded ones? Where the Namespace may not be read, the API
@@ -78,28 +75,31 @@ class Observer:
         inventory, now = session.inventory, self._clock.now()
         main = main_status(pod, inventory.snapshot.main_container)
         judged = judge_pod(pod, session.identity, inventory, _expected_pod(session, pod))
-        deleting, overdue = _termination(pod, now)
-        running = main.state == "running"
-        diagnosis = None
+        deleting = bool(pod["metadata"].get("deletionTimestamp"))
+        node = await self._node(pod) if deleting else Unknown("not asked for")
+        presence = pod_gone(Present(pod), node, now).presence
+        running, diagnosis = main.state == "running", None
+        self.raw_events = []
         if not running:
-            diagnosis = diagnose_pod(pod, inventory.snapshot.main_container, await self.events(pod), now)
+            self.raw_events = await self.events(pod)
+            diagnosis = diagnose_pod(pod, inventory.snapshot.main_container, self.raw_events, now)
         return PodSeen(
             uid=pod["metadata"]["uid"],
             verdict=_verdict(judged),
             conflict=_conflict(judged),
             phase=(pod.get("status") or {}).get("phase", "Pending"),
             deleting=deleting,
-            overdue=overdue,
-            node_gone=overdue and await self._node_gone(pod),
+            overdue=deleting and presence in (Presence.STUCK, Presence.GONE),
+            node_gone=deleting and presence is Presence.GONE,
             main_running=running,
             container_id=main.container_id,
-            cause=interruption_cause(pod, inventory.snapshot.main_container) or "",
+            cause=_cause(pod, main),
             diagnosis=diagnosis,
         )
 
-    async def _node_gone(self, pod: Json) -> bool:
+    async def _node(self, pod: Json) -> Observed[Json]:
         node = (pod.get("spec") or {}).get("nodeName") or ""
-        return bool(node) and isinstance(await self._read(NODES, node, None), Absent)
+        return await self._read(NODES, node, None) if node else Unknown("not scheduled")
 
     async def claim(self, session: Session) -> Observed[ClaimSeen]:
         """The claim under the session's name; for an emptyDir there is none to look for."""
@@ -164,10 +164,10 @@ def _conflict(judged: Judgement) -> str:
     return f"{judged.field}: {judged.why}" if isinstance(judged, Foreign) else ""
 
 
-def _termination(pod: Json, now: float) -> tuple[bool, bool]:
-    """(deleting, overdue): deletionTimestamp is already the end of the grace period."""
-    stamp = pod["metadata"].get("deletionTimestamp")
-    if not stamp:
-        return False, False
-    ends = datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
-    return True, now > ends + GRACE_SLACK
+def _cause(pod: Json, main: MainContainer) -> str:
+    """What took the agent's container away, if something did; by the same words whether we watched or not."""
+    cause = interruption_cause(pod, main.name, None)
+    last = main.last_terminated
+    if cause is None and last is not None:
+        cause = OOM if last.reason == OOM else RESTARTED
+    return cause or ""

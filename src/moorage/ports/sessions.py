@@ -37,6 +37,7 @@ class LaunchRequest:
     grace_seconds: float = 10.0
     restart_allowed: bool = True
     transport: str = "auto"
+    start_timeout: float = 600.0
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ def plan_session(session: Session, seen: Seen, now: float) -> Plan:
     """``now`` in seconds since the epoch. Raises nothing."""
     if session.state.phase is Phase.DELETED:
         return Plan(session, None, Terminal("deleted"))
+    if session.state.phase is Phase.ARCHIVED and session.intent.desired is not Desired.DELETED:
+        return Plan(session, None, Terminal("archived"))
     match seen.same_cluster:
         case Unknown():
             return retry(session, None, seen.trouble)

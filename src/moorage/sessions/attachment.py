@@ -1,0 +1,132 @@
+"""Following an agent: drive the session if its lease is free, else read along from the store.
+
+Made by ``sessions.verbs.attach`` and used by ``run`` and ``attach``. Starts at the byte after the last one
+delivered; leaving never ends the agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from moorage.core.errors import Conflict, LinkError
+from moorage.core.session import AgentExit, Phase, Session
+from moorage.ports.link import Link, Output
+from moorage.ports.sessions import Exited, Happening
+from moorage.sessions.carry import POLL, raise_failed
+from moorage.sessions.owner import LEASE_TTL, Owner
+from moorage.sessions.parts import Parts
+from moorage.sessions.side_link import side_link
+
+ENDED = (Phase.PRESERVED, Phase.FAILED, Phase.LOST, Phase.ARCHIVED, Phase.DELETED)
+
+
+class SessionAttachment:
+    """Implements ``ports.sessions.Attachment``."""
+
+    def __init__(self, parts: Parts, name: str, *, from_start: bool) -> None:
+        self._parts = parts
+        self._name = name
+        self._from_start = from_start
+        self._offset = 0
+        self._owner: Owner | None = None
+        self._side: Link | None = None
+        self._queue: asyncio.Queue[Happening | None] = asyncio.Queue()
+
+    async def happenings(self) -> AsyncIterator[Happening]:
+        """See the port."""
+        session = await self._parts.store.sessions.get(self._name)
+        if not self._from_start:
+            self._offset = await self._parts.store.transcripts.end(session.id)
+        while True:
+            async for item in self._stored(session.id):
+                yield item
+            owner = await self._own(session)
+            if owner is not None:
+                async for happening in self._drive(owner):
+                    yield happening
+                return
+            session = await self._parts.store.sessions.get(session.id)
+            if _over(session):
+                async for item in self._stored(session.id):
+                    yield item
+                yield self._outcome(session)
+                return
+            await self._parts.clock.sleep(POLL)
+
+    async def _stored(self, session_id: str) -> AsyncIterator[Happening]:
+        """What the transcript holds from our offset on; moves the offset."""
+        while items := await self._parts.store.transcripts.read(session_id, self._offset):
+            for item in items:
+                length = len(item.data) if isinstance(item, Output) else (item.length or 0)
+                self._offset = item.offset + length
+                yield item
+            if self._offset >= await self._parts.store.transcripts.end(session_id):
+                return
+
+    async def _own(self, session: Session) -> Owner | None:
+        """The lease, if it is free, and an owner to drive with."""
+        lease = await self._parts.store.leases.acquire(session.id, self._parts.owner, ttl=LEASE_TTL)
+        if lease is None:
+            return None
+        try:
+            cluster = await self._parts.executors.of(session)
+        except BaseException:
+            await self._parts.store.leases.release(lease)
+            raise
+        return Owner(self._parts, cluster, session, lease, self._queue.put_nowait)
+
+    async def _drive(self, owner: Owner) -> AsyncIterator[Happening]:
+        self._owner = owner
+        driving = asyncio.create_task(owner.drive())
+        driving.add_done_callback(lambda _: self._queue.put_nowait(None))
+        try:
+            while (happening := await self._queue.get()) is not None:
+                yield happening
+            yield self._outcome(await driving)
+        finally:
+            driving.cancel()
+            await asyncio.gather(driving, return_exceptions=True)
+            self._owner = None
+            await owner.close()
+
+    def _outcome(self, session: Session) -> Exited:
+        if session.state.phase in (Phase.FAILED, Phase.LOST):
+            raise_failed(session)
+        ended = session.run.exit if session.run is not None else None
+        return Exited(ended or AgentExit())
+
+    async def _link(self) -> Link:
+        if self._owner is not None:
+            if self._owner.connection.link is None:
+                raise LinkError("the agent is not reachable at the moment")
+            return self._owner.connection.link
+        if self._side is None:
+            session = await self._parts.store.sessions.get(self._name)
+            self._side = await side_link(self._parts, session)
+        return self._side
+
+    async def send_input(self, data: bytes) -> None:
+        await (await self._link()).send_input(data)
+
+    async def close_input(self) -> None:
+        await (await self._link()).close_input()
+
+    async def resize(self, cols: int, rows: int) -> None:
+        await (await self._link()).resize(cols, rows)
+
+    async def signal(self, number: int) -> None:
+        if self._owner is None:
+            raise Conflict(
+                f"another command drives session {self._name}", hint=f"end it with: moorage stop {self._name}"
+            )
+        await (await self._link()).signal(number)
+
+    async def close(self) -> None:
+        if self._side is not None:
+            await self._side.close()
+            self._side = None
+
+
+def _over(session: Session) -> bool:
+    return session.state.phase in ENDED and session.seen_intent >= session.intent.number

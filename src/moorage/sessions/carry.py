@@ -1,0 +1,89 @@
+"""Carries out one intent on a session, by whoever may: us, when the lease is free; else its owner.
+
+Called by ``sessions.verbs`` for stop, pause, resume, archive and delete. Safe to interrupt at any point:
+the intent is on record, and the next command goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from moorage.core.errors import SessionFailed, WorkspaceLost
+from moorage.core.session import Desired, Intent, Phase, Session
+from moorage.ports.sessions import Happening, Progress, Report
+from moorage.sessions.owner import LEASE_TTL, Owner
+from moorage.sessions.parts import Parts
+
+POLL = 0.2
+Done = Callable[[Session], bool]
+
+_GOALS: dict[Desired, tuple[Phase, ...]] = {
+    Desired.RUNNING: (Phase.RUNNING, Phase.PRESERVED),
+    Desired.STOPPED: (Phase.PRESERVED,),
+    Desired.PAUSED: (Phase.PRESERVED,),
+    Desired.ARCHIVED: (Phase.ARCHIVED,),
+    Desired.DELETED: (Phase.DELETED,),
+}
+
+
+async def carry_out(parts: Parts, session: Session, intent: Intent, report: Report) -> Session:
+    """Record the intent and see it done. Raises SessionFailed, WorkspaceLost, IdentityChanged."""
+    stored = await parts.store.sessions.set_intent(session.id, intent)
+
+    def reached(current: Session) -> bool:
+        goals = _GOALS[intent.desired]
+        over = current.seen_intent >= stored.number and current.state.phase in goals
+        return over and (intent.desired is not Desired.PAUSED or current.state.pod == "released")
+
+    def done(current: Session) -> bool:
+        ended = current.state.phase in (Phase.FAILED, Phase.LOST, Phase.DELETED)
+        return reached(current) or (ended and current.seen_intent >= stored.number)
+
+    finished = await drive_or_wait(parts, session, report, reached, done)
+    if not reached(finished):
+        raise_failed(finished)
+    return finished
+
+
+async def drive_or_wait(parts: Parts, session: Session, report: Report, reached: Done, done: Done) -> Session:
+    """Drive to the goal where we get the lease; watch the record where another process holds it."""
+    waiting = False
+    while True:
+        lease = await parts.store.leases.acquire(session.id, parts.owner, ttl=LEASE_TTL)
+        if lease is None:
+            if not waiting:
+                holder = await parts.store.leases.holder(session.id)
+                report(Progress("warning", f"{session.name} is driven by {holder}; waiting for it to act"))
+            waiting = True
+            await parts.clock.sleep(POLL)
+            current = await parts.store.sessions.get(session.id)
+            if done(current):
+                return current
+            continue
+        try:
+            cluster = await parts.executors.of(session)
+        except BaseException:
+            await parts.store.leases.release(lease)
+            raise
+        owner = Owner(parts, cluster, session, lease, _progress_only(report))
+        try:
+            return await owner.drive(reached)
+        finally:
+            await owner.close()
+
+
+def _progress_only(report: Report) -> Callable[[Happening], None]:
+    def emit(happening: Happening) -> None:
+        if isinstance(happening, Progress):
+            report(happening)
+
+    return emit
+
+
+def raise_failed(session: Session) -> None:
+    """Turn a failed state into the error that says why and what to do."""
+    why = session.state.diagnosis
+    message = why.message if why else f"session {session.name} is {session.state.phase.value}"
+    kind = WorkspaceLost if session.state.phase is Phase.LOST else SessionFailed
+    category = why.category if why else "unknown"
+    raise kind(message, hint=why.hint if why else "", details={"category": category})

@@ -1,0 +1,94 @@
+"""Executors: which API server and namespace a session belongs to, and the connections to them.
+
+Called by the verbs of this package. A session remembers its executor, so later commands find its cluster
+without flags. Credentials are never stored: an executor is a kubeconfig path, a context and a namespace.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from moorage.core.errors import NotFound, UsageError
+from moorage.core.session import Session
+from moorage.ports.cluster import Cluster
+from moorage.ports.store import Store
+
+
+class ExecutorConfig(msgspec.Struct, frozen=True):
+    """Where an executor is. ``kubeconfig``: absolute path or list of paths, "" for in-cluster."""
+
+    kubeconfig: str
+    context: str
+    namespace: str
+
+    @property
+    def id(self) -> str:
+        """Derived from the three: the same place is the same executor."""
+        text = "\0".join((self.kubeconfig, self.context, self.namespace))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def where(self) -> str:
+        """For people."""
+        return f"context {self.context or '(current)'}, namespace {self.namespace}"
+
+
+Connect = Callable[[ExecutorConfig], Awaitable[Cluster]]
+
+
+class Executors:
+    """The executors of one data folder. ``given``: the one that flags or settings name, if any."""
+
+    def __init__(self, store: Store, connect: Connect, given: ExecutorConfig | None) -> None:
+        self._store = store
+        self._connect = connect
+        self._given = given
+        self._open: dict[str, Cluster] = {}
+
+    @property
+    def where(self) -> str:
+        return self._given.where if self._given else "no cluster chosen"
+
+    def chosen(self) -> ExecutorConfig:
+        """The executor for a new session. UsageError when none was named: never a silent default."""
+        if self._given is None:
+            raise UsageError(
+                "no cluster was named",
+                hint="name one: moorage run --context NAME -n NAMESPACE … "
+                "(the built-in cluster is not part of this version)",
+            )
+        return self._given
+
+    async def remember(self, config: ExecutorConfig) -> str:
+        """Put the executor on record; its id."""
+        await self._store.put_setting(f"executor:{config.id}", msgspec.json.encode(config).decode())
+        return config.id
+
+    async def cluster(self, config: ExecutorConfig) -> Cluster:
+        """A connection, kept for the life of this object."""
+        if config.id not in self._open:
+            self._open[config.id] = await self._connect(config)
+        return self._open[config.id]
+
+    async def of(self, session: Session) -> Cluster:
+        """The cluster of a session: the recorded one, unless flags name another (whose identity is then
+        compared with the recorded one before anything is written)."""
+        if self._given is not None:
+            config = msgspec.structs.replace(self._given, namespace=session.inventory.namespace)
+            return await self.cluster(config)
+        executor_id = session.identity.executor_id
+        stored = await self._store.get_setting(f"executor:{executor_id}")
+        if not stored:
+            raise NotFound(
+                f"the executor {executor_id} of session {session.name} is not on record",
+                hint="name its cluster with --context and -n",
+            )
+        return await self.cluster(msgspec.json.decode(stored, type=ExecutorConfig))
+
+    async def close(self) -> None:
+        opened, self._open = self._open, {}
+        for cluster in opened.values():
+            await cluster.close()

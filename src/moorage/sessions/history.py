@@ -1,0 +1,90 @@
+"""What a session has said and been through: transcript and events, also after its Pod is gone.
+
+Called by ``sessions.verbs``. Reads along; never drives and never acknowledges output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from datetime import datetime
+
+from moorage.core.errors import ApiError, LinkError, MoorageError
+from moorage.core.kinds import EVENTS, Json
+from moorage.core.session import Phase, Session
+from moorage.ports.link import Gap, Output
+from moorage.ports.store import SessionEvent
+from moorage.sessions.carry import POLL
+from moorage.sessions.parts import Parts
+from moorage.sessions.side_link import side_link
+
+LIVE = (Phase.RUNNING, Phase.DRAINING)
+
+
+async def logs(parts: Parts, name: str, *, follow: bool, offset: int) -> AsyncIterator[Output | Gap]:
+    """The stored part, then (for a session nobody drives) what the Pod still holds; then, with ``follow``,
+    what comes, until the session is no longer running."""
+    session = await parts.store.sessions.get(name)
+    while True:
+        while items := await parts.store.transcripts.read(session.id, offset):
+            for item in items:
+                offset = item.offset + _length(item)
+                yield item
+            if offset >= await parts.store.transcripts.end(session.id):
+                break
+        session = await parts.store.sessions.get(session.id)
+        driven = await parts.store.leases.holder(session.id)
+        if not driven:
+            async for item in _held_in_pod(parts, session, offset, follow=follow):
+                offset = item.offset + _length(item)
+                yield item
+            return
+        if not follow:
+            return
+        await parts.clock.sleep(POLL)
+
+
+async def _held_in_pod(
+    parts: Parts, session: Session, offset: int, *, follow: bool
+) -> AsyncIterator[Output | Gap]:
+    if session.state.phase not in LIVE or session.run is None:
+        return
+    try:
+        link = await side_link(parts, session)
+    except MoorageError:
+        return
+    try:
+        end = (await link.status()).end
+        with contextlib.suppress(LinkError):
+            if follow or end > offset:
+                async for item in link.output(offset):
+                    yield item
+                    if not follow and item.offset + _length(item) >= end:
+                        return
+    finally:
+        await link.close()
+
+
+def _length(item: Output | Gap) -> int:
+    return len(item.data) if isinstance(item, Output) else (item.length or 0)
+
+
+async def events(parts: Parts, session: Session) -> list[SessionEvent]:
+    """Our transitions and the Kubernetes events of Pod and claim, by time."""
+    found = await parts.store.sessions.events(session.id)
+    inventory = session.inventory
+    with contextlib.suppress(MoorageError):
+        cluster = await parts.executors.of(session)
+        for name in filter(None, (inventory.pod_name, inventory.claim_name)):
+            selector = f"involvedObject.name={name}"
+            with contextlib.suppress(ApiError):
+                async for event in cluster.list_all(EVENTS, inventory.namespace, field_selector=selector):
+                    found.append(_kubernetes_event(event))
+    return sorted(found, key=lambda event: event.at)
+
+
+def _kubernetes_event(event: Json) -> SessionEvent:
+    stamp = event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"]
+    at = datetime.fromisoformat(str(stamp).replace("Z", "+00:00")).timestamp()
+    kind = (event.get("involvedObject") or {}).get("kind", "")
+    return SessionEvent(at, f"{kind}/{event.get('reason', '')}", str(event.get("message") or ""))

@@ -1,0 +1,236 @@
+"""Launch: check everything, then put a session on record. No cluster object exists before that.
+
+Called by ``sessions.verbs``. What can be refused is refused here: the template, the workspace, the names, the
+source, and (by strict server-side dry run) what the cluster itself would refuse.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from moorage.core.bootstrap import entrypoint
+from moorage.core.diagnosis import diagnose_api
+from moorage.core.errors import (
+    ApiError,
+    Conflict,
+    DocumentError,
+    NotFound,
+    Problem,
+    SessionFailed,
+    UsageError,
+)
+from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json
+from moorage.core.names import claim_name, generated_name, pod_name, valid_session_name
+from moorage.core.session import (
+    AgentSpec,
+    Desired,
+    Identity,
+    Intent,
+    Inventory,
+    LaunchSnapshot,
+    Phase,
+    Session,
+    SourceSpec,
+    State,
+    WorkspaceMode,
+)
+from moorage.core.template import CheckedTemplate, TemplateOptions, check_template, template_hash
+from moorage.core.workload import session_claim, session_pod
+from moorage.core.workspace_spec import check_workspace
+from moorage.ports.cluster import Cluster
+from moorage.ports.sessions import LaunchRequest, Progress, Report
+from moorage.sessions.parts import Parts
+
+DRY_RUN_NONCE = "0" * 64
+
+
+async def draft(parts: Parts, request: LaunchRequest, report: Report) -> Session:
+    """A checked session, not yet on record and without source or secrets."""
+    checked = _check(request)
+    for warning in checked.warnings:
+        report(Progress("warning", f"{warning.field}: {warning.message}"))
+    config = parts.executors.chosen()
+    cluster = await parts.executors.cluster(config)
+    session = await _compose(parts, request, checked, cluster)
+    await _dry_run(session, cluster)
+    return session
+
+
+async def launch(parts: Parts, request: LaunchRequest, report: Report) -> Session:
+    """Draft, pin the source, keep the secrets, record. Nothing is recorded when this raises."""
+    session = await draft(parts, request, report)
+    source: SourceSpec | None = None
+    if request.source:
+        report(Progress("source", f"reading {_shown(request.source)}"))
+        source = await parts.sources.prepare(request.source, request.source_ref, session.id)
+        report(Progress("source", f"{source.location} at {source.commit or 'no commit'}"))
+    session = msgspec.structs.replace(session, source=source)
+    await parts.store.secrets.put(session.inventory.bootstrap_ref, parts.ids.nonce().encode())
+    if session.agent.env_ref:
+        packed = "\0".join(f"{key}={value}" for key, value in request.env.items())
+        await parts.store.secrets.put(session.agent.env_ref, packed.encode())
+    await parts.executors.remember(parts.executors.chosen())
+    try:
+        await parts.store.sessions.add(session)
+    except Conflict:
+        await _undo(parts, session)
+        raise
+    return session
+
+
+async def _undo(parts: Parts, session: Session) -> None:
+    for ref in filter(None, (session.inventory.bootstrap_ref, session.agent.env_ref)):
+        await parts.store.secrets.delete(ref)
+    await parts.sources.discard(session.id)
+
+
+def preview_objects(session: Session) -> list[Json]:
+    """The objects that a launch would create."""
+    pod = session_pod(session.identity, session.inventory, DRY_RUN_NONCE, entrypoint=entrypoint())
+    managed = session.inventory.snapshot.workspace.mode is WorkspaceMode.MANAGED_PVC
+    claim = [session_claim(session.identity, session.inventory, DRY_RUN_NONCE)] if managed else []
+    return [*claim, pod]
+
+
+def _check(request: LaunchRequest) -> CheckedTemplate:
+    if not request.argv:
+        raise UsageError(
+            "no command was given", hint="put it after --, e.g. moorage run … -- sh -c 'echo hi'"
+        )
+    named = valid_session_name(request.name) if request.name else None
+    problems = [*([named] if named else []), *check_workspace(request.workspace), *_check_env(request)]
+    if request.helper.source == "image" and not request.helper.image:
+        problems.append(
+            Problem("helper.image", "required", "an image is needed", "name it with --helper-image")
+        )
+    if problems:
+        first = problems[0]
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise UsageError(first.message + more, field=first.field, hint=first.hint)
+    checked = check_template(request.template_text, _options(request))
+    if not checked.valid:
+        count = len(checked.errors)
+        raise DocumentError(
+            f"the template has {count} error{'s' if count != 1 else ''}",
+            list(checked.errors),
+            hint="moorage template check FILE shows them all",
+        )
+    return checked
+
+
+def _options(request: LaunchRequest) -> TemplateOptions:
+    defaults = TemplateOptions()
+    return TemplateOptions(
+        main_container=request.main_container or defaults.main_container,
+        platform=request.platform,
+        workspace_mode=request.workspace.mode.value,
+        transport=request.transport,
+    )
+
+
+def _check_env(request: LaunchRequest) -> list[Problem]:
+    found = []
+    for name, value in request.env.items():
+        if not name or "=" in name or "\0" in name or "\0" in value:
+            found.append(Problem(f"env.{name}", "env_name", "not a usable variable", "use -e NAME=VALUE"))
+        elif name.startswith(("AGENTCTL_", "MOORAGE_")):
+            found.append(Problem(f"env.{name}", "reserved", f"{name} is reserved", "choose another name"))
+    return found
+
+
+async def _compose(
+    parts: Parts, request: LaunchRequest, checked: CheckedTemplate, cluster: Cluster
+) -> Session:
+    assert checked.template is not None
+    session_id = parts.ids.session_id()
+    config = parts.executors.chosen()
+    name = request.name or generated_name(parts.ids.nonce())
+    main = request.main_container or TemplateOptions().main_container
+    snapshot = LaunchSnapshot(
+        template=checked.template,
+        platform=request.platform,
+        main_container=main,
+        workspace=request.workspace,
+        helper=request.helper,
+    )
+    identity = Identity(
+        install_id=await parts.store.install_id(),
+        executor_id=config.id,
+        profile_id=f"run-{template_hash(checked.template)[:12]}",
+        task_id=f"run-{session_id}",
+        session_id=session_id,
+    )
+    server = await cluster.identity()
+    given = request.workspace.claim_name
+    inventory = Inventory(
+        namespace=config.namespace,
+        namespace_uid=await _namespace_uid(cluster, config.namespace),
+        server_address=server.address,
+        server_ca_sha256=server.ca_sha256,
+        pod_name=pod_name(session_id),
+        claim_name=given
+        if request.workspace.mode is WorkspaceMode.EXISTING_CLAIM
+        else claim_name(session_id),
+        snapshot=snapshot,
+        template_hash=template_hash(checked.template),
+        config_hash=hashlib.sha256(msgspec.json.encode(snapshot)).hexdigest(),
+        bootstrap_ref=f"session:{session_id}:bootstrap",
+    )
+    now = parts.clock.now()
+    return Session(
+        identity=identity,
+        name=name,
+        created_at=now,
+        agent=AgentSpec(
+            argv=tuple(request.argv),
+            env_ref=f"session:{session_id}:env" if request.env else "",
+            env_names=tuple(sorted(request.env)),
+            cwd=request.cwd,
+            tty=request.tty,
+            grace_seconds=request.grace_seconds,
+        ),
+        state=State(phase=Phase.CONFIGURED, since=now),
+        inventory=inventory,
+        intent=Intent(desired=Desired.RUNNING, number=1, at=now),
+        transport=request.transport,
+        restart_allowed=request.restart_allowed,
+        start_timeout=request.start_timeout,
+    )
+
+
+async def _namespace_uid(cluster: Cluster, namespace: str) -> str:
+    """The UID to record; "" where the Namespace may not be read (then the API server stands for it)."""
+    try:
+        found = await cluster.get(NAMESPACES, namespace)
+    except ApiError as error:
+        if error.problem.http_status == 404 and error.problem.reason == "NotFound":
+            raise NotFound(
+                f"namespace {namespace} does not exist",
+                field="namespace",
+                hint=f"create it with: kubectl create namespace {namespace}",
+            ) from None
+        if error.problem.http_status == 403:
+            return ""
+        raise
+    uid: str = found["metadata"]["uid"]
+    return uid
+
+
+async def _dry_run(session: Session, cluster: Cluster) -> None:
+    """The authority is the server: what it would refuse is refused now, before anything is recorded."""
+    resources = {"Pod": PODS, "PersistentVolumeClaim": CLAIMS}
+    for obj in preview_objects(session):
+        resource = resources[obj["kind"]]
+        try:
+            await cluster.create(resource, obj, session.inventory.namespace, dry_run=True)
+        except ApiError as error:
+            why = diagnose_api(error.problem, f"create {resource.kind} (dry run)")
+            raise SessionFailed(why.message, hint=why.hint, details={"category": why.category}) from error
+
+
+def _shown(source: str) -> str:
+    """A source as it may be printed: what stands before the host of a URL may be a password."""
+    scheme, found, rest = source.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}" if found else source

@@ -1,0 +1,114 @@
+"""Brings an agent's output from the link into the transcript, then to whoever watches.
+
+Run by ``sessions.owner`` for as long as a link is open. Bytes are stored durably before they are shown and
+before agentctl is told that it may drop them: a crash anywhere loses none and repeats none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from moorage.core.errors import LinkError
+from moorage.ports.link import Gap, Link, Output
+from moorage.ports.store import Lease, Store
+
+Deliver = Callable[[Output | Gap], None]
+BATCH = 1 << 20
+BACKLOG = 256
+
+
+class OutputPump:
+    """One link's output. ``start`` once a link; ``finish`` after the agent's exit; ``stop`` any time."""
+
+    def __init__(self, store: Store, lease: Lease, deliver: Deliver) -> None:
+        self._store = store
+        self._lease = lease
+        self._deliver = deliver
+        self._tasks: list[asyncio.Task[None]] = []
+        self.ended = asyncio.Event()
+        self.failure: Exception | None = None
+
+    @property
+    def running(self) -> bool:
+        return bool(self._tasks)
+
+    async def start(self, link: Link) -> None:
+        """Follow from the end of the stored transcript."""
+        await self.stop()
+        self.ended.clear()
+        self.failure = None
+        offset = await self._store.transcripts.end(self._lease.session_id)
+        queue: asyncio.Queue[Output | Gap | None] = asyncio.Queue(BACKLOG)
+        self._tasks = [
+            asyncio.create_task(self._receive(link, offset, queue)),
+            asyncio.create_task(self._store_all(link, queue)),
+        ]
+
+    async def _receive(self, link: Link, offset: int, queue: asyncio.Queue[Output | Gap | None]) -> None:
+        try:
+            async for item in link.output(offset):
+                await queue.put(item)
+        except LinkError as error:
+            self.failure = error
+        finally:
+            await queue.put(None)
+
+    async def _store_all(self, link: Link, queue: asyncio.Queue[Output | Gap | None]) -> None:
+        try:
+            while (item := await queue.get()) is not None:
+                batch, last = _gather(item, queue)
+                for part in batch:
+                    end = await self._store.transcripts.append(self._lease.session_id, part, self._lease)
+                    self._deliver(part)
+                    await link.ack(end)
+                if last:
+                    break
+        except LinkError as error:
+            self.failure = error
+        finally:
+            self.ended.set()
+
+    async def finish(self) -> None:
+        """Wait until all that the agent wrote is stored (or the link broke)."""
+        if self._tasks:
+            await self.ended.wait()
+            await self.stop()
+
+    async def stop(self) -> None:
+        """Let go. Repeatable."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+
+
+def _gather(
+    first: Output | Gap, queue: asyncio.Queue[Output | Gap | None]
+) -> tuple[list[Output | Gap], bool]:
+    """Join what is waiting already, so that a flood costs few transactions. True: the end was among it."""
+    parts: list[Output | Gap] = [first]
+    pieces: list[bytes] = [first.data] if isinstance(first, Output) else []
+    size = len(pieces[0]) if pieces else 0
+    while size < BATCH and not queue.empty():
+        item = queue.get_nowait()
+        if item is None:
+            return _joined(parts, pieces), True
+        if isinstance(item, Output) and pieces:
+            pieces.append(item.data)
+            size += len(item.data)
+            continue
+        parts = _joined(parts, pieces)
+        parts.append(item)
+        pieces = [item.data] if isinstance(item, Output) else []
+    return _joined(parts, pieces), False
+
+
+def _joined(parts: list[Output | Gap], pieces: list[bytes]) -> list[Output | Gap]:
+    last = parts[-1]
+    if len(pieces) > 1 and isinstance(last, Output):
+        return [*parts[:-1], Output(last.offset, b"".join(pieces))]
+    return parts

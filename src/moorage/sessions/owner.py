@@ -1,0 +1,202 @@
+"""The owner of a session: holds its lease and drives it, observe → plan → store → act → settle.
+
+Made by ``sessions.attachment`` and ``sessions.carry``. Whatever it needs to know it reads anew in each round,
+so it may die at any point and another may go on. Decides nothing itself: ``core.plans.session`` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import NoReturn
+
+from moorage.core.diagnosis import start_steps
+from moorage.core.errors import Conflict, IdentityChanged
+from moorage.core.observed import Observed, Present, Unknown
+from moorage.core.plans.actions import Action, Forget, Materialize, Plan, Retry, Terminal
+from moorage.core.plans.observation import Seen, Trouble
+from moorage.core.plans.session import plan_session
+from moorage.core.session import Phase, Session
+from moorage.engine.act import Actor
+from moorage.engine.connection import Connection
+from moorage.engine.failure import ActionFailed
+from moorage.engine.observe import Observer
+from moorage.ports.cluster import Cluster
+from moorage.ports.link import Gap, Output
+from moorage.ports.sessions import Happening, Progress
+from moorage.ports.store import Lease, SessionEvent
+from moorage.sessions.forget import forget
+from moorage.sessions.output import OutputPump
+from moorage.sessions.parts import Parts
+from moorage.sessions.wake import Wake
+
+Emit = Callable[[Happening], None]
+Until = Callable[[Session], bool]
+LEASE_TTL = 15.0
+
+
+class Owner:
+    """Drives one session under one lease. ``emit`` receives progress and output as they happen."""
+
+    def __init__(self, parts: Parts, cluster: Cluster, session: Session, lease: Lease, emit: Emit) -> None:
+        self._parts = parts
+        self._lease = lease
+        self._emit = emit
+        self._said: set[tuple[str, str]] = set()
+        self._trouble: Trouble | None = None
+        self._same: Observed[bool] = Unknown("not checked yet")
+        self.session = session
+        self.connection = Connection(cluster, self._say)
+        self._pump = OutputPump(parts.store, lease, self._deliver)
+        self._observer = Observer(cluster, parts.clock)
+        self._wake = Wake(cluster, session.inventory, self._intent_number)
+        self._actor = Actor(
+            cluster,
+            parts.store,
+            lease,
+            self.connection,
+            clock=parts.clock,
+            ids=parts.ids,
+            say=self._say,
+            source=parts.sources.stream,
+            drained=self._pump.finish,
+        )
+
+    def _say(self, step: str, message: str) -> None:
+        if (step, message) not in self._said:
+            self._said.add((step, message))
+            self._emit(Progress(step, message))
+
+    def _deliver(self, item: Output | Gap) -> None:
+        self._emit(item)
+
+    async def _intent_number(self) -> int:
+        return (await self._parts.store.sessions.get(self.session.id)).intent.number
+
+    async def drive(self, until: Until | None = None) -> Session:
+        """Go on until nothing more will happen for the latest intent, or ``until`` holds.
+
+        Raises IdentityChanged when the cluster is not the recorded one, Conflict when the lease is lost.
+        """
+        renewing, watching = asyncio.create_task(self._renew()), asyncio.create_task(self._wake.run())
+        rounds = asyncio.create_task(self._rounds(until))
+        tasks = (rounds, renewing, watching)
+        try:
+            await asyncio.wait((rounds, renewing), return_when=asyncio.FIRST_COMPLETED)
+            return rounds.result() if rounds.done() else await renewing
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _renew(self) -> NoReturn:
+        while True:
+            await self._parts.clock.sleep(LEASE_TTL / 3)
+            if not await self._parts.store.leases.renew(self._lease, ttl=LEASE_TTL):
+                raise Conflict(f"another process has taken over session {self.session.name}")
+
+    async def _rounds(self, until: Until | None) -> Session:
+        while True:
+            self._wake.clear()
+            self.session = await self._parts.store.sessions.get(self.session.id)
+            plan = await self._plan()
+            if isinstance(plan.settle, Terminal) and self._same == Present(False):
+                raise IdentityChanged(
+                    f"session {self.session.name} was made in another cluster or namespace",
+                    hint="name the right one with --context and -n; nothing was changed",
+                )
+            await self._carry_out(plan)
+            if until is not None and until(self.session):
+                return self.session
+            if isinstance(plan.settle, Terminal) and self.session.intent == plan.session.intent:
+                return self.session
+            if plan.action is None or self._trouble is not None:
+                await self._wait(plan)
+
+    async def _plan(self) -> Plan:
+        seen = await self._observe()
+        return plan_session(self.session, seen, self._parts.clock.now())
+
+    async def _observe(self) -> Seen:
+        if self._same != Present(True):
+            self._same = await self._observer.same_cluster(self.session.inventory)
+        pod = await self._observer.pod(self.session)
+        claim = await self._observer.claim(self.session)
+        if isinstance(pod, Unknown):
+            self._same = Unknown("not checked since the API server was lost")
+            self._say("cluster", pod.why)
+        self._report_steps()
+        link = await self.connection.seen(self.session)
+        if link is not None and link.agent_state != "none":
+            await self._follow_output()
+            if link.agent_state == "exited":
+                await self._pump.finish()
+        return Seen(self._same, pod, claim, link, self._trouble)
+
+    async def _follow_output(self) -> None:
+        link = self.connection.link
+        if link is not None and not self._pump.running and not self._wake.output_done(link):
+            self._wake.watch_link(link)
+            await self._pump.start(link)
+
+    def _report_steps(self) -> None:
+        pod = self._observer.raw_pod
+        if pod is None or self.session.state.phase is Phase.RUNNING:
+            return
+        main = self.session.inventory.snapshot.main_container
+        for step, message in start_steps(pod, main, self._observer.raw_events):
+            self._say(step, message)
+
+    async def _carry_out(self, plan: Plan) -> None:
+        """Store the plan's session, then act, then store what came of it."""
+        if isinstance(plan.action, Forget):
+            await self.connection.close()
+            self.session = await forget(self._parts, plan.session, self._lease)
+            return
+        await self._save(plan.session)
+        if plan.action is None:
+            self._trouble = None if isinstance(plan.settle, Terminal) else self._trouble
+            return
+        try:
+            acted = await self._actor.act(plan.action, self.session)
+        except ActionFailed as failed:
+            await self._note_failure(plan.action, failed)
+            return
+        self._trouble = None
+        await self._save(acted)
+        if isinstance(plan.action, Materialize):
+            await self._parts.sources.discard(self.session.id)
+
+    async def _note_failure(self, action: Action, failed: ActionFailed) -> None:
+        name = type(action).__name__
+        same = self._trouble is not None and self._trouble.action == name
+        count = self._trouble.count + 1 if same and self._trouble else 1
+        self._trouble = Trouble(name, failed.diagnosis, count)
+        self._say("warning", failed.diagnosis.message)
+        # The failed handler may have stored more than it could return (an issued nonce).
+        self.session = await self._parts.store.sessions.get(self.session.id)
+
+    async def _save(self, session: Session) -> None:
+        before = await self._parts.store.sessions.get(session.id)
+        if session != before:
+            self.session = await self._parts.store.sessions.save(session, self._lease)
+        else:
+            self.session = before
+        old, new = before.state, self.session.state
+        if (old.phase, old.reason) != (new.phase, new.reason):
+            why = new.diagnosis.message if new.diagnosis else new.reason
+            kind = "".join(part.title() for part in new.phase.value.split("_"))
+            await self._parts.store.sessions.add_event(session.id, SessionEvent(new.since, kind, why))
+            if new.phase is Phase.INTERRUPTED:
+                self._say("warning", f"interrupted: {why}")
+
+    async def _wait(self, plan: Plan) -> None:
+        seconds = plan.settle.after if isinstance(plan.settle, Retry) else None
+        await self._wake.wait(seconds, plan.session.intent.number)
+
+    async def close(self) -> None:
+        """Let go: output first, then the link, then the lease. The agent runs on."""
+        await self._pump.stop()
+        await self.connection.close()
+        await self._wake.close()
+        await self._parts.store.leases.release(self._lease)

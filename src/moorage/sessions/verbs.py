@@ -1,0 +1,182 @@
+"""The verbs of a session, in process. Implements ``ports.sessions.SessionVerbs``; made by ``main``.
+
+Each verb reads the record, checks what can be refused, and hands over: launch, carry, attachment, views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from moorage.core.errors import Conflict, UsageError
+from moorage.core.kinds import Json
+from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
+from moorage.ports.link import FileEntry, Gap, Link, Output, ProcessSpec, RemoteProcess
+from moorage.ports.sessions import Attachment, Check, LaunchRequest, Removal, Report, SessionView
+from moorage.ports.store import SessionEvent
+from moorage.ports.streams import ByteStream
+from moorage.sessions import history, launch, removal
+from moorage.sessions.attachment import SessionAttachment
+from moorage.sessions.carry import carry_out
+from moorage.sessions.doctor import doctor
+from moorage.sessions.parts import Parts
+from moorage.sessions.side_link import side_link
+from moorage.sessions.views import view, views
+
+COPY_LIMIT = 64 << 30
+
+
+class Verbs:
+    """See the port. ``parts`` belong to one data folder; ``close`` closes them."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._links: dict[str, Link] = {}
+
+    @property
+    def where(self) -> str:
+        return self._parts.executors.where
+
+    async def launch(self, request: LaunchRequest, report: Report) -> Session:
+        await removal.sweep(self._parts)
+        return await launch.launch(self._parts, request, report)
+
+    async def preview(self, request: LaunchRequest) -> list[Json]:
+        session = await launch.draft(self._parts, request, lambda progress: None)
+        return launch.preview_objects(session)
+
+    def attach(self, name: str, *, from_start: bool = False) -> Attachment:
+        return SessionAttachment(self._parts, name, from_start=from_start)
+
+    async def _get(self, name: str) -> Session:
+        return await self._parts.store.sessions.get(name)
+
+    async def view(self, name: str) -> SessionView:
+        return await view(self._parts, await self._get(name))
+
+    async def list_views(self, *, include_archived: bool = False) -> list[SessionView]:
+        return await views(
+            self._parts, await self._parts.store.sessions.list_all(include_archived=include_archived)
+        )
+
+    async def _wish(
+        self, name: str, desired: Desired, report: Report, *, force: bool = False, discard: bool = False
+    ) -> SessionView:
+        session = await self._get(name)
+        if session.state.phase is Phase.ARCHIVED and desired is not Desired.DELETED:
+            raise Conflict(
+                f"session {session.name} is archived: its Pod and workspace are gone",
+                hint=f"its output is still there: moorage logs {session.name}",
+            )
+        intent = Intent(desired=desired, at=self._parts.clock.now(), force=force, discard_workspace=discard)
+        await self._drop_link(session.id)
+        return await view(self._parts, await carry_out(self._parts, session, intent, report))
+
+    async def stop(self, name: str, report: Report, *, force: bool = False) -> SessionView:
+        return await self._wish(name, Desired.STOPPED, report, force=force)
+
+    async def pause(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView:
+        session = await self._get(name)
+        empty = session.inventory.snapshot.workspace.mode is WorkspaceMode.EMPTY_DIR
+        if empty and not discard_workspace:
+            raise UsageError(
+                f"the workspace of {session.name} is an emptyDir: pausing would lose it",
+                hint=f"moorage stop {session.name} keeps it; --discard-workspace pauses and loses it",
+            )
+        return await self._wish(name, Desired.PAUSED, report, discard=discard_workspace)
+
+    async def resume(self, name: str, report: Report) -> SessionView:
+        return await self._wish(name, Desired.RUNNING, report)
+
+    async def reset(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView:
+        await self.pause(name, report, discard_workspace=discard_workspace)
+        return await self.resume(name, report)
+
+    async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView:
+        return await self._wish(name, Desired.ARCHIVED, report, force=force)
+
+    async def remove(
+        self, name: str, report: Report, *, force: bool = False, dry_run: bool = False
+    ) -> Removal:
+        session = await self._get(name)
+        planned = await removal.planned(self._parts, session)
+        if dry_run:
+            return planned
+        await self._wish(session.id, Desired.DELETED, report, force=force)
+        await removal.sweep(self._parts)
+        return planned
+
+    def logs(self, name: str, *, follow: bool = False, offset: int = 0) -> AsyncIterator[Output | Gap]:
+        return history.logs(self._parts, name, follow=follow, offset=offset)
+
+    async def container_logs(
+        self,
+        name: str,
+        container: str,
+        *,
+        previous: bool = False,
+        follow: bool = False,
+        tail: int | None = None,
+        timestamps: bool = False,
+    ) -> AsyncIterator[bytes]:
+        session = await self._get(name)
+        cluster = await self._parts.executors.of(session)
+        async for chunk in cluster.logs(
+            session.inventory.pod_name,
+            container,
+            namespace=session.inventory.namespace,
+            previous=previous,
+            follow=follow,
+            tail_lines=tail,
+            timestamps=timestamps,
+        ):
+            yield chunk
+
+    async def _link(self, name: str) -> Link:
+        session = await self._get(name)
+        if session.id not in self._links:
+            self._links[session.id] = await side_link(self._parts, session)
+        return self._links[session.id]
+
+    async def _drop_link(self, session_id: str) -> None:
+        link = self._links.pop(session_id, None)
+        if link is not None:
+            await link.close()
+
+    async def exec(self, name: str, spec: ProcessSpec) -> RemoteProcess:
+        return await (await self._link(name)).run(spec)
+
+    async def list_files(self, name: str, path: str) -> list[FileEntry]:
+        return await (await self._link(name)).list_files(path)
+
+    async def get_tar(self, name: str, path: str) -> AsyncIterator[bytes]:
+        link = await self._link(name)
+        async for chunk in link.get_tar(path):
+            yield chunk
+
+    async def put_tar(
+        self, name: str, path: str, chunks: AsyncIterator[bytes], *, replace: bool = True
+    ) -> int:
+        return await (await self._link(name)).put_tar(path, chunks, limit=COPY_LIMIT, replace=replace)
+
+    async def dial(self, name: str, port: int) -> ByteStream:
+        return await (await self._link(name)).dial(port)
+
+    async def workspace_hash(self, name: str) -> str:
+        session = await self._get(name)
+        return await (await self._link(name)).hash_tree(session.agent.cwd)
+
+    async def events(self, name: str) -> list[SessionEvent]:
+        return await history.events(self._parts, await self._get(name))
+
+    async def doctor(self) -> list[Check]:
+        return await doctor(self._parts)
+
+    async def server_version(self) -> str:
+        cluster = await self._parts.executors.cluster(self._parts.executors.chosen())
+        return (await cluster.identity()).version
+
+    async def close(self) -> None:
+        for session_id in list(self._links):
+            await self._drop_link(session_id)
+        await self._parts.executors.close()
+        await self._parts.store.close()

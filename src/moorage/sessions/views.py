@@ -1,0 +1,85 @@
+"""A session as it is now: the record, and what a fresh look at its Pod says. Never shows what was not seen.
+
+Called by ``sessions.verbs`` for ls and describe. Reads only; takes no lease.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from moorage.core.diagnosis import diagnose_agent_exit
+from moorage.core.errors import MoorageError
+from moorage.core.observed import Present, Unknown
+from moorage.core.session import Phase, Session
+from moorage.core.status import main_status, pod_ready, session_word
+from moorage.engine.observe import Observer
+from moorage.ports.sessions import SessionView
+from moorage.sessions.parts import Parts
+
+STALE_AFTER = 60.0
+AT_ONCE = 16
+FINAL = (Phase.ARCHIVED, Phase.DELETED)
+
+
+async def view(parts: Parts, session: Session) -> SessionView:
+    """Look at the session's exact Pod, with current credentials."""
+    if session.state.phase in FINAL:
+        return _recorded(parts, session, "")
+    try:
+        observer = Observer(await parts.executors.of(session), parts.clock)
+        same = await observer.same_cluster(session.inventory)
+        if same != Present(True):
+            why = (
+                same.why if isinstance(same, Unknown) else "the cluster or namespace is not the recorded one"
+            )
+            return _recorded(parts, session, why)
+        pod = await observer.pod(session)
+    except MoorageError as error:
+        return _recorded(parts, session, error.message)
+    if isinstance(pod, Unknown):
+        return _recorded(parts, session, pod.why)
+    return _observed(parts, session, observer)
+
+
+async def views(parts: Parts, sessions: list[Session]) -> list[SessionView]:
+    """Many at once, in order."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(session: Session) -> SessionView:
+        async with gate:
+            return await view(parts, session)
+
+    return list(await asyncio.gather(*(one(session) for session in sessions)))
+
+
+def _recorded(parts: Parts, session: Session, why: str) -> SessionView:
+    word, reason = session_word(
+        session, pod_ready=None, link_ok=None, observed_at=0.0, now=parts.clock.now(), stale_after=STALE_AFTER
+    )
+    return SessionView(session, word, why or reason, unknown=why, diagnosis=session.state.diagnosis)
+
+
+def _observed(parts: Parts, session: Session, observer: Observer) -> SessionView:
+    now, pod = parts.clock.now(), observer.raw_pod
+    ready = pod_ready(pod) if pod is not None else False
+    word, reason = session_word(
+        session, pod_ready=ready, link_ok=None, observed_at=now, now=now, stale_after=STALE_AFTER
+    )
+    diagnosis = session.state.diagnosis
+    if diagnosis is None and session.run is not None and session.run.exit is not None:
+        diagnosis = diagnose_agent_exit(session.run.exit)
+    if pod is None:
+        return SessionView(session, word, reason, "Absent", observed_at=now, diagnosis=diagnosis)
+    main = main_status(pod, session.inventory.snapshot.main_container)
+    return SessionView(
+        session,
+        word,
+        reason,
+        pod_phase=(pod.get("status") or {}).get("phase", ""),
+        container_state=main.state + (f" ({main.reason})" if main.reason else ""),
+        restarts=main.restart_count,
+        node=(pod.get("spec") or {}).get("nodeName", ""),
+        image=main.image,
+        observed_at=now,
+        diagnosis=diagnosis,
+    )
