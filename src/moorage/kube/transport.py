@@ -251,7 +251,7 @@ def _pause(error: ApiError, again: bool, pause: float) -> float | None:
     """Seconds until the next attempt; None: give up."""
     problem = error.problem
     if problem.http_status == 429:
-        return BUSY_PAUSE if problem.retry_after is None else problem.retry_after
+        return BUSY_PAUSE if problem.retry_after is None else max(FIRST_PAUSE, problem.retry_after)
     if not again:
         return None
     if problem.http_status in _GATEWAY:
