@@ -52,9 +52,11 @@ def read_key(path: Path) -> SecretKey | None:
             f"the secret key {path} cannot be read: {problem.strerror}",
             hint="it must be a plain file of yours with mode 0600",
         ) from problem
-    with os.fdopen(descriptor, "rb") as file:
-        _check_private(path, os.fstat(file.fileno()))
-        text = file.read(4 * KEY_BYTES).strip()
+    try:
+        _check_private(path, os.fstat(descriptor))
+        text = os.read(descriptor, 4 * KEY_BYTES).strip()
+    finally:
+        os.close(descriptor)
     try:
         material = bytes.fromhex(text.decode("ascii"))
     except ValueError:

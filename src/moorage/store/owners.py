@@ -19,7 +19,7 @@ def current_owner() -> Owner:
     """This process. ``host`` also tells apart containers and machines that share a host name: a pid
     means something only within one boot and one pid namespace."""
     pid = os.getpid()
-    return Owner(_host(), pid, _started(pid) or "")
+    return Owner(_host(), pid, start_time(pid) or "")
 
 
 def died_here(holder: Owner, us: Owner) -> bool:
@@ -28,7 +28,7 @@ def died_here(holder: Owner, us: Owner) -> bool:
     if holder.host != us.host:
         return False
     if (_PROC / "self").exists():
-        started = _started(holder.pid)
+        started = start_time(holder.pid)
         return started is None or started != holder.started
     try:
         os.kill(holder.pid, 0)
@@ -48,7 +48,7 @@ def _host() -> str:
     return f"{socket.gethostname()}/{hashlib.sha256((boot + namespace).encode()).hexdigest()[:8]}"
 
 
-def _started(pid: int) -> str | None:
+def start_time(pid: int) -> str | None:
     """Start time in clock ticks since boot (field 22 of stat); None when nothing runs under ``pid``."""
     try:
         text = (_PROC / str(pid) / "stat").read_text(errors="replace")
