@@ -70,22 +70,28 @@ def test_a_mutant_with_a_fault_is_named(text: str, why: str, tmp_path: Path) -> 
         read(path)
 
 
-@pytest.mark.parametrize(
-    ("code", "output", "verdict"),
-    [
-        (0, "1 passed in 0.01s\n", Verdict.PASSED),
-        (1, "F\n1 failed in 0.01s\n", Verdict.FAILED),
-        (1, "1 error in 0.01s\n", Verdict.BROKEN),
-        (0, "1 skipped in 0.01s\n", Verdict.BROKEN),
-        (2, "1 error in 0.01s\n", Verdict.BROKEN),
-        (4, "no tests ran in 0.01s\n", Verdict.BROKEN),
-        (5, "no tests ran in 0.01s\n", Verdict.BROKEN),
-    ],
-)
-def test_only_a_test_that_ran_and_failed_has_caught_a_mutant(
-    code: int, output: str, verdict: Verdict
-) -> None:
-    assert pytest_verdict(code, output) is verdict
+REPORTS = {
+    "passed": ("<testcase><properties/></testcase>", Verdict.PASSED),
+    "failed": ("<testcase><failure/></testcase>", Verdict.FAILED),
+    "one of two failed": ("<testcase/><testcase><failure/></testcase>", Verdict.FAILED),
+    "failed, then its end did too": (
+        "<testcase><failure/></testcase><testcase><error/></testcase>",
+        Verdict.FAILED,
+    ),
+    "a fixture or import that breaks": ("<testcase><error/></testcase>", Verdict.BROKEN),
+    "skipped": ("<testcase><skipped/></testcase>", Verdict.BROKEN),
+    "one of two skipped": ("<testcase/><testcase><skipped/></testcase>", Verdict.BROKEN),
+    "nothing of that name": ("", Verdict.BROKEN),
+}
+
+
+@pytest.mark.parametrize(("cases", "verdict"), REPORTS.values(), ids=REPORTS.keys())
+def test_only_a_test_that_ran_and_failed_has_caught_a_mutant(cases: str, verdict: Verdict) -> None:
+    assert pytest_verdict(f"<testsuites><testsuite>{cases}</testsuite></testsuites>") is verdict
+
+
+def test_a_run_without_a_report_has_caught_nothing() -> None:
+    assert pytest_verdict("") is Verdict.BROKEN
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,14 @@ first shown to pass without a mutant, else their failing would mean nothing.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from queue import Queue
 
 from tools.mutants.copy import broken, copy_checkout
 from tools.mutants.mutant import FOLDER, Mutant, Unusable, read_all
@@ -18,6 +22,7 @@ from tools.mutants.tests import Verdict, run
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDS_CLUSTER = 3
+MOST_COPIES = 4
 
 
 def main(words: Sequence[str]) -> int:
@@ -27,16 +32,27 @@ def main(words: Sequence[str]) -> int:
     options = parser.parse_args(words)
     try:
         mutants = chosen(read_all(ROOT), options.name, options.cluster)
-        with tempfile.TemporaryDirectory(prefix="moorage-mutants-") as folder:
-            copy = Path(folder) / "checkout"
-            copy_checkout(ROOT, copy)
-            prove_healthy(copy, mutants)
-            survivors = [mutant for mutant in mutants if not is_caught(copy, mutant)]
+        results = hunt(mutants, alone=options.cluster)
     except Unusable as fault:
         print(f"dev: {fault}", file=sys.stderr)
         return 2
-    print(f"{len(mutants)} mutants, {len(survivors)} survived")
+    survivors = results.count(False)
+    print(f"{len(mutants)} mutants, {survivors} survived")
     return 1 if survivors else 0
+
+
+def hunt(mutants: Sequence[Mutant], *, alone: bool) -> list[bool]:
+    """Whether each was caught. ``alone``: one after the other, since they share a cluster."""
+    copies: Queue[Path] = Queue()
+    workers = 1 if alone else min(os.cpu_count() or 1, MOST_COPIES)
+    with tempfile.TemporaryDirectory(prefix="moorage-mutants-") as folder:
+        for number in range(workers):
+            copies.put(copied := Path(folder) / f"checkout-{number}")
+            copy_checkout(ROOT, copied)
+        prove_healthy(copied, mutants)
+        with ThreadPoolExecutor(max_workers=workers) as pool:
+            seen = pool.map(partial(try_out, copies), mutants)
+            return [is_caught(*one) for one in zip(mutants, seen, strict=True)]
 
 
 def chosen(mutants: Sequence[Mutant], name: str | None, cluster: bool) -> list[Mutant]:
@@ -49,26 +65,34 @@ def chosen(mutants: Sequence[Mutant], name: str | None, cluster: bool) -> list[M
 
 
 def prove_healthy(copy: Path, mutants: Sequence[Mutant]) -> None:
-    """Every named test passes as the code is. Raises ``Unusable`` for the first that does not."""
-    for test in sorted({test for mutant in mutants for test in mutant.tests}):
-        verdict, output = run(test, copy)
+    """Every named test passes as the code is. Raises ``Unusable`` when one does not."""
+    named = sorted({test for mutant in mutants for test in mutant.tests})
+    python = [test for test in named if ".py::" in test]
+    for tests in [python] * bool(python) + [[test] for test in named if ".py::" not in test]:
+        verdict, output = run(tests, copy)
         if verdict is not Verdict.PASSED:
             print(output)
-            raise Unusable(f"{test} {verdict.value} without any mutant; mend that first")
+            raise Unusable(f"{', '.join(tests)}: {verdict.value} without any mutant; mend that first")
 
 
-def is_caught(copy: Path, mutant: Mutant) -> bool:
-    """True when each named test fails; prints the mutant's rows of the table."""
-    caught = True
-    with broken(copy, mutant):
-        for test in mutant.tests:
-            verdict, output = run(test, copy)
-            word = "caught" if verdict is Verdict.FAILED else f"SURVIVED ({verdict.value})"
-            print(f"{word:<20} {mutant.name:<32} {mutant.promise}\n{'':<20} by {test}", flush=True)
-            if verdict is not Verdict.FAILED:
-                caught = False
-                print(output if verdict is Verdict.BROKEN else "", end="")
-    return caught
+def try_out(copies: Queue[Path], mutant: Mutant) -> list[tuple[str, Verdict, str]]:
+    """Each named test of ``mutant``, its verdict, and what was printed, in a copy that nobody else uses."""
+    copy = copies.get()
+    try:
+        with broken(copy, mutant):
+            return [(test, *run([test], copy)) for test in mutant.tests]
+    finally:
+        copies.put(copy)
+
+
+def is_caught(mutant: Mutant, seen: Sequence[tuple[str, Verdict, str]]) -> bool:
+    """True when each named test failed; prints the mutant's rows of the table."""
+    for test, verdict, output in seen:
+        word = "caught" if verdict is Verdict.FAILED else f"SURVIVED ({verdict.value})"
+        print(f"{word:<20} {mutant.name:<32} {mutant.promise}\n{'':<20} by {test}", flush=True)
+        if verdict is Verdict.BROKEN:
+            print(output)
+    return all(verdict is Verdict.FAILED for _, verdict, _ in seen)
 
 
 if __name__ == "__main__":
