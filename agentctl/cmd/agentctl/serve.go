@@ -50,6 +50,7 @@ func serve(paths boot.Paths) error {
 	if err != nil {
 		return fmt.Errorf("the link cannot listen: %w", err)
 	}
+	log.Printf("listening on %s", boot.Address(paths))
 	failed := make(chan error, 1)
 	go func() { failed <- s.Accept(listener) }()
 	for {

@@ -80,6 +80,7 @@ func (s *Stream) receive(f Frame) error {
 		s.ended = true
 	case Reset:
 		s.gone = true
+		s.inbox = nil
 		s.stop()
 	}
 	s.cond.Broadcast()
@@ -190,6 +191,7 @@ func (s *Stream) Answer(result any, err error) {
 		kind = Error
 		text, _ = json.Marshal(Failure{"internal", "an answer that fits no frame"})
 	}
+	s.conn.forget(s.id) // first: who sees the answer may open the next stream
 	_ = s.conn.write(Frame{kind, s.id, text})
 }
 

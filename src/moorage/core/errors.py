@@ -66,6 +66,19 @@ class IdentityChanged(Conflict):
     code = "identity_changed"
 
 
+class Fenced(Conflict):
+    """A newer owner has commanded this agent; ours is no longer the right to."""
+
+    code = "fenced"
+
+
+class HelperError(MoorageError):
+    """agentctl could not do what was asked (disk full, no right to a file, a hostile archive);
+    ``details['code']`` says which. The link itself is fine."""
+
+    code = "helper"
+
+
 class WaitTimeout(MoorageError):
     """A wait with a limit ended before what it waited for came."""
 

@@ -1,0 +1,187 @@
+"""How agentctl comes to life in a main container: the waiting entrypoint, the commands run by ``pods/exec``,
+the frame that carries configuration and nonce, and what their answers mean.
+
+Used by ``engine.bootstrap`` and by whoever builds the Pod. Pure: nothing here runs anything. Credentials are
+in the frame (stdin) only, never in a command.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from moorage.core import owned
+from moorage.core.errors import IntegrityError, LinkError, MoorageError
+
+AGENTCTL: Final = f"{owned.OPT_PATH}/agentctl"
+RECEIVE: Final = (AGENTCTL, "receive")
+TUNNEL: Final = (AGENTCTL, "tunnel")
+
+_ELF_MACHINES = {62: "amd64", 183: "arm64"}
+
+# The loop is the container's first process until agentctl takes its place (and its process number) by exec.
+# TERM ends it at once; a signal that comes between the look and the sleep costs one period, no more.
+_ENTRYPOINT = f"""\
+umask 077
+helper={AGENTCTL} run={owned.RUN_PATH}
+trap 'exit 143' TERM INT
+trap : USR1
+echo $$ > $run/.pid.$$ && mv $run/.pid.$$ $run/pid
+while :; do
+  if [ -f $run/bootstrap ] && [ -f $helper ] && $helper version >/dev/null 2>&1; then exec $helper serve; fi
+  sleep 2 & nap=$!
+  wait $nap
+  kill $nap 2>/dev/null
+done
+"""
+
+# Arguments: $1 length, $2 SHA-256. It answers with one word on its last line; see read_install_answer.
+_INSTALL = f"""\
+umask 022
+helper={AGENTCTL} new={AGENTCTL}.new.$$
+trap 'rm -f $new' EXIT
+if ! head -c "$1" > $new; then echo write_failed; exit 1; fi
+if ! chmod 755 $new; then echo write_failed; exit 1; fi
+if command -v sha256sum >/dev/null 2>&1; then
+  sum=$(sha256sum $new)
+  if [ "${{sum%% *}}" != "$2" ]; then echo wrong_sum; exit 1; fi
+fi
+if ! $new version >/dev/null 2>&1; then
+  while read -r _ at _ options _; do
+    case "$at,$options," in {owned.OPT_PATH},*,noexec,*|{owned.OPT_PATH},noexec,*) echo noexec; exit 1;; esac
+  done < /proc/mounts
+  echo cannot_run; exit 1
+fi
+if [ "$($new checksum $new)" != "$2" ]; then echo wrong_sum; exit 1; fi
+if ! mv -f $new $helper; then echo write_failed; exit 1; fi
+read -r pid < {owned.RUN_PATH}/pid && kill -USR1 "$pid" 2>/dev/null
+echo installed
+"""
+
+_INSTALL_FAULTS: Mapping[str, tuple[str, str, str]] = {
+    "noexec": (
+        "noexec",
+        f"{owned.OPT_PATH} is mounted noexec: agentctl cannot run there",
+        "allow execution on emptyDir volumes of this node, or use --helper image with an image volume",
+    ),
+    "cannot_run": (
+        "platform",
+        "the container cannot run agentctl",
+        "does the node's architecture fit the session's platform?",
+    ),
+    "write_failed": (
+        "storage",
+        f"agentctl could not be written to {owned.OPT_PATH}",
+        "is the node's disk full, or the volume not writable for the container's user?",
+    ),
+}
+
+
+def entrypoint() -> list[str]:
+    """The main container's command where the helper comes by exec, as it stands in a Pod."""
+    return ["/bin/sh", "-c", pod_literal(_ENTRYPOINT)]
+
+
+def entrypoint_script() -> str:
+    """The loop as sh reads it."""
+    return _ENTRYPOINT
+
+
+def pod_literal(text: str) -> str:
+    """``text`` as it must be written in a Pod's command: the kubelet reads ``$$`` as ``$``."""
+    return text.replace("$", "$$")
+
+
+def install_command(length: int, sha256: str) -> list[str]:
+    """The exec that reads ``length`` bytes of agentctl on stdin, checks them and puts them in place."""
+    return ["/bin/sh", "-c", _INSTALL, "install", str(length), sha256]
+
+
+def read_install_answer(output: str, errors: str) -> None:
+    """Judge what the install exec printed. Raises IntegrityError or MoorageError, each with
+    ``details['category']``: noexec, platform, storage, crash, integrity."""
+    word = output.split()[-1] if output.split() else ""
+    if word == "installed":
+        return
+    said = f": {errors.strip()[-200:]}" if errors.strip() else ""
+    if word == "wrong_sum":
+        raise IntegrityError("agentctl arrived damaged", hint="try again", details={"category": "integrity"})
+    category, message, hint = _INSTALL_FAULTS.get(
+        word,
+        (
+            "crash",
+            "the upload of agentctl did not finish",
+            "the image needs sh, head, chmod and mv; without them use --helper image",
+        ),
+    )
+    raise MoorageError(message + said, hint=hint, details={"category": category})
+
+
+def elf_machine(data: bytes) -> str:
+    """``amd64`` or ``arm64`` for a 64-bit ELF program, ``""`` for anything else."""
+    if len(data) < 20 or data[:6] != b"\x7fELF\x02\x01":
+        return ""
+    return _ELF_MACHINES.get(int.from_bytes(data[18:20], "little"), "")
+
+
+def check_platform(data: bytes, platform: str) -> None:
+    """Refuse, before any upload, a helper that is not built for ``platform`` (``linux/amd64`` …)."""
+    machine = elf_machine(data)
+    if f"linux/{machine}" != platform:
+        raise IntegrityError(
+            f"the helper is built for {machine or 'no known machine'}, the session's platform is {platform}",
+            hint="install this release again, or build the helpers from a checkout",
+            details={"category": "platform"},
+        )
+
+
+def bootstrap_frame(config: Mapping[str, Any], nonce: bytes) -> bytes:
+    """What ``agentctl receive`` reads on stdin: magic, two lengths, configuration as JSON, nonce."""
+    text = json.dumps(dict(config), separators=(",", ":"), sort_keys=True).encode()
+    if len(nonce) < 32:
+        raise LinkError("a bootstrap nonce has at least 32 bytes")
+    return b"MRG1" + struct.pack(">II", len(text), len(nonce)) + text + nonce
+
+
+@dataclass(frozen=True)
+class Introduction:
+    """The first line of ``agentctl receive``."""
+
+    pod_uid: str
+    helper: str
+    platform: str
+
+
+def read_introduction(line: bytes) -> Introduction:
+    """Parse that line. Raises LinkError when something else speaks."""
+    try:
+        said = json.loads(line)
+        return Introduction(str(said["pod_uid"]), str(said["helper"]), str(said["platform"]))
+    except (ValueError, KeyError, TypeError):
+        raise LinkError(
+            f"agentctl did not introduce itself: {line[:200].decode(errors='replace')!r}"
+        ) from None
+
+
+def check_pod(introduction: Introduction, expect_pod_uid: str) -> None:
+    """Refuse to go on, before anything secret is sent, in any Pod but ours."""
+    if introduction.pod_uid != expect_pod_uid:
+        raise IntegrityError(
+            f"the exec ended up in Pod {introduction.pod_uid or 'unknown'}, not in {expect_pod_uid}",
+            hint="the Pod was replaced under its name; read its state again",
+            details={"category": "wrong_pod"},
+        )
+
+
+def read_receipt(line: bytes, frame: bytes) -> None:
+    """Check the acknowledgement of ``frame``. Raises IntegrityError or LinkError."""
+    try:
+        digest = str(json.loads(line)["sha256"])
+    except (ValueError, KeyError, TypeError):
+        raise LinkError("agentctl did not acknowledge its configuration") from None
+    if digest != hashlib.sha256(frame).hexdigest():
+        raise IntegrityError("the configuration arrived damaged", details={"category": "integrity"})

@@ -1,0 +1,78 @@
+"""An ad-hoc process and a dialled port on a stream of the link. Made by ``engine.link.client``."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+
+from moorage.core.errors import LinkError
+from moorage.core.wire.mux import BYTES, MESSAGE
+from moorage.engine.link import records
+from moorage.engine.link.connection import LinkStream
+from moorage.ports.link import ExitStatus
+
+
+class LinkProcess:
+    """See ``ports.link.RemoteProcess``. ``wait`` drops output that nobody reads."""
+
+    def __init__(self, stream: LinkStream):
+        self._stream = stream
+        self._sending = asyncio.Lock()
+
+    async def read(self) -> tuple[int, bytes] | None:
+        while (part := await self._stream.receive()) is not None:
+            if part[0] != MESSAGE:
+                return part
+        return None
+
+    async def write(self, data: bytes) -> None:
+        async with self._sending:
+            await self._stream.send(BYTES, data)
+
+    async def close_stdin(self) -> None:
+        async with self._sending:
+            self._stream.end()
+
+    async def resize(self, cols: int, rows: int) -> None:
+        await self._command({"resize": [cols, rows]})
+
+    async def signal(self, number: int) -> None:
+        await self._command({"signal": number})
+
+    async def _command(self, words: dict[str, object]) -> None:
+        async with self._sending:
+            await self._stream.send(MESSAGE, json.dumps(words).encode())
+
+    async def wait(self) -> ExitStatus:
+        return records.exit_status(await self._stream.result())
+
+    async def close(self) -> None:
+        self._stream.reset()
+
+
+class DialledPort:
+    """A ``ByteStream`` to a port in the Pod."""
+
+    def __init__(self, stream: LinkStream):
+        self._stream = stream
+
+    async def read(self) -> bytes:
+        part = await self._stream.receive()
+        if part is None:
+            await self._stream.result()
+            return b""
+        return part[1]
+
+    async def write(self, data: bytes) -> None:
+        if self._stream.answered:
+            raise LinkError("the port in the Pod has closed the connection")
+        await self._stream.send(BYTES, data)
+
+    async def close_write(self) -> None:
+        """Half-close: the other end reads an end of file and may still answer."""
+        self._stream.end()
+
+    async def close(self) -> None:
+        with contextlib.suppress(LinkError):
+            self._stream.reset()
