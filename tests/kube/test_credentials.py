@@ -1,0 +1,327 @@
+"""Credentials that change while we run: plugins, token files, rotated certificates."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from moorage.core.errors import ApiError, UsageError
+from moorage.core.kinds import NAMESPACES
+from moorage.kube import in_cluster
+from moorage.kube.access import FILE_CHECK, TOKEN_FILE_AGE, Access
+from moorage.kube.exec_plugin import blank_tokens, exec_info
+from moorage.kube.target import ExecPlugin, Inline, Login, Target, Trust
+
+SECRET = "planted-secret-8d1f"
+PATH = "/api/v1/namespaces/n"
+V1 = "client.authentication.k8s.io/v1"
+V1BETA1 = "client.authentication.k8s.io/v1beta1"
+
+
+@pytest.fixture
+def accepts(api: Any) -> Callable[..., None]:
+    """Let the server accept only these tokens, and 401 all others."""
+
+    def make(*tokens: str) -> None:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            if request.headers.get("Authorization") in [f"Bearer {token}" for token in tokens]:
+                return web.json_response({"kind": "Namespace"})
+            said = {"kind": "Status", "apiVersion": "v1", "code": 401, "reason": "Unauthorized"}
+            return web.json_response(said, status=401)
+
+        api.on("GET", PATH, handle)
+
+    return make
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """A user whose plugin is a script; each run is a line in ``runs``, its answers come from ``answers``."""
+
+    def make(*answers: str, version: str = V1, script: str = "", **more: Any) -> dict[str, Any]:
+        for number, text in enumerate(answers):
+            (tmp_path / f"answer{number}").write_text(text)
+        path = tmp_path / "plugin"
+        body = script or f'cat "{tmp_path}/answer$n" 2>/dev/null || cat "{tmp_path}/answer{len(answers) - 1}"'
+        path.write_text(
+            f"#!/bin/sh\ntouch {tmp_path}/runs\nn=$(wc -l < {tmp_path}/runs)\n"
+            f'printf "%s\\n" "$KUBERNETES_EXEC_INFO" >> {tmp_path}/runs\n{body}\n'
+        )
+        path.chmod(0o755)
+        return {
+            "exec": {"apiVersion": version, "command": str(path), "interactiveMode": "IfAvailable", **more}
+        }
+
+    return make
+
+
+def credential(token: str = "", version: str = V1, **status: Any) -> str:
+    body = {**({"token": token} if token else {}), **status}
+    return json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": body})
+
+
+def runs(folder: Path) -> list[dict[str, Any]]:
+    path = folder / "runs"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.mark.parametrize("version", [V1, V1BETA1])
+async def test_a_plugins_token_is_used(
+    api: Any, accepts: Any, plugin: Any, tmp_path: Path, version: str
+) -> None:
+    accepts("t1")
+    cluster = api.cluster(plugin(credential("t1", version), version=version))
+    await cluster.get(NAMESPACES, "n")
+    await cluster.get(NAMESPACES, "n")
+    assert [run["apiVersion"] for run in runs(tmp_path)] == [version]
+    assert runs(tmp_path)[0]["spec"] == {"interactive": False}
+
+
+async def test_many_calls_at_once_run_the_plugin_once(
+    api: Any, accepts: Any, plugin: Any, tmp_path: Path
+) -> None:
+    accepts("t1")
+    cluster = api.cluster(plugin(credential("t1")))
+    await asyncio.gather(*(cluster.get(NAMESPACES, "n") for _ in range(20)))
+    assert len(runs(tmp_path)) == 1
+
+
+async def test_a_401_runs_the_plugin_once_more_for_all_who_got_it(
+    api: Any, accepts: Any, plugin: Any, tmp_path: Path
+) -> None:
+    accepts("t2")
+    cluster = api.cluster(plugin(credential("t1"), credential("t2")))
+    await asyncio.gather(*(cluster.get(NAMESPACES, "n") for _ in range(5)))
+    assert len(runs(tmp_path)) == 2
+
+
+async def test_a_second_401_is_an_answer(api: Any, accepts: Any, plugin: Any, tmp_path: Path) -> None:
+    accepts("never")
+    cluster = api.cluster(plugin(credential("t1"), credential("t2")))
+    with pytest.raises(ApiError) as caught:
+        await cluster.get(NAMESPACES, "n")
+    assert caught.value.problem.http_status == 401
+    assert "credentials" in caught.value.hint
+    assert (len(runs(tmp_path)), len(api.requests)) == (2, 2)
+
+
+async def test_a_403_never_runs_the_plugin_again(api: Any, refuse: Any, plugin: Any, tmp_path: Path) -> None:
+    api.on("GET", PATH, refuse(403, "Forbidden", "namespaces is forbidden"))
+    with pytest.raises(ApiError) as caught:
+        await api.cluster(plugin(credential("t1"))).get(NAMESPACES, "n")
+    assert caught.value.problem.reason == "Forbidden"
+    assert (len(runs(tmp_path)), len(api.requests)) == (1, 1)
+
+
+async def test_an_expired_credential_is_replaced_before_it_is_used(
+    api: Any, accepts: Any, plugin: Any, tmp_path: Path
+) -> None:
+    accepts("t1", "t2")
+    old, new = "2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
+    answers = credential("t1", expirationTimestamp=old), credential("t2", expirationTimestamp=new)
+    cluster = api.cluster(plugin(*answers))
+    for _ in range(3):
+        await cluster.get(NAMESPACES, "n")
+    used = [request.headers["Authorization"] for request in api.seen("GET", PATH)]
+    assert used == ["Bearer t1", "Bearer t2", "Bearer t2"]
+
+
+BAD_PLUGINS: dict[str, tuple[dict[str, str], str]] = {
+    "fails": (
+        {"script": f"echo no session {SECRET}{SECRET} >&2; exit 3"},
+        "failed with exit code 3: no session …",
+    ),
+    "says nothing": ({"script": "true"}, "printed no JSON object"),
+    "prints text": ({"script": f"echo {SECRET}"}, "printed no JSON object"),
+    "prints another kind": ({"script": 'echo \'{"kind": "Pod"}\''}, "kind is not ExecCredential"),
+    "answers in another version": ({"script": f"echo '{credential('t', V1BETA1)}'"}, "another apiVersion"),
+    "gives nothing": ({"script": f"echo '{credential()}'"}, "neither a token nor a client certificate"),
+    "gives half a pair": ({"script": f"echo '{credential(clientKeyData='k')}'"}, "only one of"),
+    "gives a number": ({"script": f"echo '{credential(token=7)}'"}, "status.token that is no text"),  # type: ignore[arg-type]
+    "gives a strange time": (
+        {"script": f"echo '{credential('t', expirationTimestamp='soon')}'"},
+        "expirationTimestamp that is no RFC 3339 time",
+    ),
+    "has no status": (
+        {"script": f'echo \'{{"kind": "ExecCredential", "apiVersion": "{V1}"}}\''},
+        "printed no status",
+    ),
+    "needs a terminal": ({"script": "true", "interactiveMode": "Always"}, "needs a terminal"),
+}
+
+
+@pytest.mark.parametrize(("how", "said"), BAD_PLUGINS.values(), ids=BAD_PLUGINS.keys())
+async def test_a_plugin_that_cannot_help_is_named_and_nothing_is_sent(
+    api: Any, plugin: Any, how: dict[str, str], said: str
+) -> None:
+    with pytest.raises(ApiError) as caught:
+        await api.cluster(plugin(**how)).get(NAMESPACES, "n")
+    assert said in caught.value.message
+    assert SECRET not in caught.value.message
+    assert caught.value.problem.sent == "no"
+    assert caught.value.problem.reason == "CredentialPlugin"
+    assert api.requests == []
+
+
+async def test_a_missing_plugin_shows_the_install_hint(api: Any) -> None:
+    user = {"exec": {"apiVersion": V1BETA1, "command": "no-such-plugin", "installHint": "get it from us"}}
+    with pytest.raises(ApiError, match="no-such-plugin is not installed") as caught:
+        await api.cluster(user).get(NAMESPACES, "n")
+    assert caught.value.hint == "get it from us"
+
+
+def test_a_plugin_is_told_about_the_cluster_only_where_it_asks() -> None:
+    plugin = ExecPlugin(V1, "x", provide_cluster_info=True, cluster_config={"a": "b"})
+    trust = Trust(insecure=False, server_name="other")
+    told = json.loads(
+        exec_info(Target("https://h", "ns", trust, Login(plugin=plugin)), b"CA", interactive=True)
+    )
+    assert told["spec"]["interactive"] is True
+    assert told["spec"]["cluster"] == {
+        "server": "https://h",
+        "tls-server-name": "other",
+        "certificate-authority-data": "Q0E=",
+        "config": {"a": "b"},
+    }
+
+
+def test_what_could_be_a_token_is_blanked_in_a_plugins_words() -> None:
+    said = b"error: token eyJhbGciOiJSUzI1NiIsImtpZCI6.abc expired\nplease log in"
+    assert blank_tokens(said) == "error: token … expired please log in"
+
+
+async def test_a_static_token_that_is_refused_is_not_sent_twice(api: Any, accepts: Any) -> None:
+    accepts("other")
+    with pytest.raises(ApiError):
+        await api.cluster({"token": "t"}).get(NAMESPACES, "n")
+    assert len(api.requests) == 1
+
+
+async def test_a_token_file_is_read_again_on_a_401(api: Any, accepts: Any, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("old\n")
+    accepts("old", "new")
+    cluster = api.cluster({"tokenFile": "token"})
+    await cluster.get(NAMESPACES, "n")
+    file.write_text("newest\n")
+    await cluster.get(NAMESPACES, "n")  # still the old one, still good
+    api._handlers.clear()
+    accepts("newest")
+    await cluster.get(NAMESPACES, "n")
+    used = [request.headers["Authorization"] for request in api.seen("GET", PATH)]
+    assert used == ["Bearer old", "Bearer old", "Bearer old", "Bearer newest"]
+
+
+async def test_a_rotated_kubeconfig_is_taken_up_on_a_401(api: Any, accepts: Any) -> None:
+    accepts("second")
+    cluster = api.cluster({"token": "first"})
+    api.kubeconfig({"token": "second"})
+    await cluster.get(NAMESPACES, "n")
+    assert len(api.requests) == 2
+
+
+async def test_a_kubeconfig_caught_half_written_leaves_the_last_good_one(api: Any, accepts: Any) -> None:
+    accepts("first")
+    cluster = api.cluster({"token": "first"})
+    await cluster.get(NAMESPACES, "n")
+    api.kubeconfig().write_text('{"clusters": [')
+    await cluster.get(NAMESPACES, "n")
+    assert len(api.requests) == 2
+
+
+class Hands:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+def token_of(headers: Any) -> str:
+    return str(headers.get("Authorization", ""))
+
+
+async def test_a_token_file_is_read_again_every_minute_and_survives_its_absence(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("one")
+    clock = Hands()
+    target = Target("http://h", "ns", login=Login(token_file=file))
+    access = Access(target, lambda: target, {}, "ua", monotonic=clock)
+    seen = [token_of((await access.current()).headers)]
+    file.write_text("two")
+    clock.time = TOKEN_FILE_AGE - 1
+    seen.append(token_of((await access.current()).headers))
+    clock.time = TOKEN_FILE_AGE
+    seen.append(token_of((await access.current()).headers))
+    file.unlink()
+    clock.time = 3 * TOKEN_FILE_AGE
+    seen.append(token_of((await access.current()).headers))
+    assert seen == ["Bearer one", "Bearer one", "Bearer two", "Bearer two"]
+
+
+async def test_changed_files_are_noticed_and_another_server_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_text("1")
+    clock = Hands()
+
+    def target(server: str, token: str) -> Target:
+        return Target(server, "ns", login=Login(token=token), files=(file,))
+
+    now = target("http://a", "one")
+    access = Access(now, lambda: now, {}, "ua", monotonic=clock)
+    before = await access.current()
+    now = target("http://a", "two")
+    file.write_text("12")
+    assert await access.current() is before
+    clock.time = FILE_CHECK
+    assert token_of((await access.current()).headers) == "Bearer two"
+    now = target("http://b", "three")
+    file.write_text("123")
+    clock.time = 2 * FILE_CHECK
+    with pytest.raises(ApiError) as caught:
+        await access.current()
+    assert (caught.value.problem.reason, caught.value.problem.sent) == ("ServerChanged", "no")
+
+
+async def test_a_token_that_no_header_can_carry_is_refused_without_showing_it() -> None:
+    target = Target("http://h", "ns", login=Login(token=f"{SECRET}é"))
+    with pytest.raises(ApiError) as caught:
+        await Access(target, lambda: target, {}, "ua").current()
+    assert SECRET not in str(caught.value)
+
+
+def service_account(folder: Path) -> Path:
+    (folder / "token").write_text("sa")
+    (folder / "namespace").write_text("own\n")
+    (folder / "ca.crt").write_text("x")
+    return folder
+
+
+ENV = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
+
+
+def test_a_pod_finds_its_own_cluster(tmp_path: Path) -> None:
+    target = in_cluster.load(None, ENV, service_account(tmp_path))
+    assert (target.server, target.namespace) == ("https://[fd00::1]:443", "own")
+    assert target.login.token_file == tmp_path / "token"
+    assert in_cluster.load("other", ENV, tmp_path).namespace == "other"
+
+
+@pytest.mark.parametrize("environ", [{}, ENV], ids=["no Pod", "no token"])
+def test_outside_a_pod_the_service_account_is_refused(tmp_path: Path, environ: dict[str, str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        in_cluster.load(None, environ, tmp_path)
+    assert caught.value.field == "auth_mode"
+
+
+def test_inline_bytes_never_show_in_a_representation() -> None:
+    login = Login(token=SECRET, key=Inline(SECRET.encode()))
+    assert SECRET not in repr(Target("https://h", "n", login=login, proxy_url=f"http://u:{SECRET}@p"))
