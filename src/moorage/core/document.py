@@ -12,7 +12,7 @@ from typing import NamedTuple
 from moorage.core.document_json import read_json
 from moorage.core.document_yaml import Unreadable, read_yaml
 from moorage.core.errors import Problem
-from moorage.core.nodes import Mapping, Node, Scalar, at
+from moorage.core.nodes import Mapping, Node, Scalar, Spell, at, spell_plain
 
 MAX_BYTES = 256 * 1024
 _BOM = "\ufeff"
@@ -28,14 +28,17 @@ class Document(NamedTuple):
     problems: list[Problem]
 
 
-def read_document(text: bytes | str) -> Document:
-    """Read one YAML or JSON document of at most MAX_BYTES UTF-8 bytes. Total: never raises."""
+def read_document(text: bytes | str, spell: Spell = spell_plain) -> Document:
+    """Read one YAML or JSON document of at most MAX_BYTES UTF-8 bytes. Total: never raises.
+
+    ``spell`` writes the field paths of problems.
+    """
     try:
         decoded = _decode(text)
         if decoded.lstrip().startswith("{"):
-            node, problems = read_json(decoded)
+            node, problems = read_json(decoded, spell)
         else:
-            documents, problems = read_yaml(decoded)
+            documents, problems = read_yaml(decoded, spell)
             node = _only(documents)
     except Unreadable as stop:
         return Document(None, [stop.problem])

@@ -13,7 +13,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # public in C
 
 from moorage.core.document_yaml import MAX_DEPTH, Unreadable
 from moorage.core.errors import Problem
-from moorage.core.nodes import Entry, Mapping, Node, Scalar, Sequence, at, item, join, not_finite
+from moorage.core.nodes import Entry, Mapping, Node, Parts, Scalar, Sequence, Spell, at, not_finite
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
@@ -26,25 +26,27 @@ _HINTS = {
 
 
 class _Reader:
-    def __init__(self, text: str):
+    def __init__(self, text: str, spell: Spell):
+        self._spell = spell
         self._text = text
         self._breaks = [-1, *(found.start() for found in re.finditer("\n", text))]
         self._position = 0
         self.problems: list[Problem] = []
 
     def document(self) -> Mapping | Sequence | Scalar:
-        node = self._value("", 0)
+        node = self._value((), 0)
         self._skip()
         if self._position < len(self._text):
-            raise self._fault("", "there is more after the end of the document", "many_documents")
+            raise self._fault((), "there is more after the end of the document", "many_documents")
         return node
 
     def _place(self, position: int) -> tuple[int, int]:
         line = bisect_right(self._breaks, position - 1)
         return line, position - self._breaks[line - 1]
 
-    def _fault(self, path: str, message: str, code: str = "json_syntax") -> Unreadable:
-        return Unreadable(Problem(path, code, message, _HINTS[code], *self._place(self._position)))
+    def _fault(self, path: Parts, message: str, code: str = "json_syntax") -> Unreadable:
+        place = self._place(self._position)
+        return Unreadable(Problem(self._spell(path), code, message, _HINTS[code], *place))
 
     def _skip(self) -> str:
         """Pass white space; the next character, or nothing at the end."""
@@ -52,7 +54,7 @@ class _Reader:
         self._position = found.end() if found else self._position
         return self._text[self._position : self._position + 1]
 
-    def _expect(self, path: str, wanted: str) -> str:
+    def _expect(self, path: Parts, wanted: str) -> str:
         found = self._skip()
         if not found or found not in wanted:
             choice = " or ".join(wanted)
@@ -60,7 +62,7 @@ class _Reader:
         self._position += 1
         return found
 
-    def _value(self, path: str, depth: int) -> Node:
+    def _value(self, path: Parts, depth: int) -> Node:
         first = self._skip()
         if depth >= MAX_DEPTH:
             raise self._fault(path, f"nested deeper than {MAX_DEPTH} levels", "too_deep")
@@ -78,7 +80,7 @@ class _Reader:
                 return Scalar(line, column, value, word)
         return self._number(path)
 
-    def _number(self, path: str) -> Scalar:
+    def _number(self, path: Parts) -> Scalar:
         found = _NUMBER.match(self._text, self._position)
         if found is None:
             raise self._fault(path, "this is no JSON value")
@@ -87,10 +89,10 @@ class _Reader:
         whole = not found["fraction"] and len(source) <= 20
         value = int(source) if whole else float(source)
         node = Scalar(*place, value, source)
-        self.problems.extend(not_finite(node, path))
+        self.problems.extend(not_finite(node, self._spell(path)))
         return node
 
-    def _string(self, path: str) -> str:
+    def _string(self, path: Parts) -> str:
         try:
             text, self._position = scanstring(self._text, self._position + 1, True)
         except JSONDecodeError as error:
@@ -98,7 +100,7 @@ class _Reader:
             raise self._fault(path, error.msg[0].lower() + error.msg[1:]) from None
         return str(text)
 
-    def _object(self, path: str, depth: int) -> Mapping:
+    def _object(self, path: Parts, depth: int) -> Mapping:
         mapping = Mapping(*self._place(self._position))
         self._position += 1
         if self._skip() == "}":
@@ -109,31 +111,31 @@ class _Reader:
                 raise self._fault(path, "a field name in double quotes must come here")
             line, column = self._place(self._position)
             name = self._string(path)
-            inner = join(path, name)
+            inner = (*path, name)
             self._expect(inner, ":")
             entry = Entry(line, column, self._value(inner, depth + 1))
             first = mapping.entries.get(name)
             if first is not None:
                 message = f"{name} stands twice: on line {first.line} and on line {line}"
                 hint = "keep one of the two, or merge their contents"
-                self.problems.append(at(entry, inner, "duplicate_key", message, hint))
+                self.problems.append(at(entry, self._spell(inner), "duplicate_key", message, hint))
             mapping.entries[name] = entry
             if self._expect(path, ",}") == "}":
                 return mapping
 
-    def _array(self, path: str, depth: int) -> Sequence:
+    def _array(self, path: Parts, depth: int) -> Sequence:
         sequence = Sequence(*self._place(self._position))
         self._position += 1
         if self._skip() == "]":
             self._position += 1
             return sequence
         while True:
-            sequence.items.append(self._value(item(path, len(sequence.items)), depth + 1))
+            sequence.items.append(self._value((*path, len(sequence.items)), depth + 1))
             if self._expect(path, ",]") == "]":
                 return sequence
 
 
-def read_json(text: str) -> tuple[Node, list[Problem]]:
+def read_json(text: str, spell: Spell) -> tuple[Node, list[Problem]]:
     """The document of a JSON text and the faults found on the way. Raises Unreadable."""
-    reader = _Reader(text)
+    reader = _Reader(text, spell)
     return reader.document(), reader.problems

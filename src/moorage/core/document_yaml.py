@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from moorage.core.errors import Problem
-from moorage.core.nodes import Entry, Mapping, Node, Scalar, Sequence, at, item, join, not_finite
+from moorage.core.nodes import Entry, Mapping, Node, Scalar, Sequence, Spell, at, item, not_finite
 from moorage.core.scalars import STR_TAG, resolve_plain, resolve_tagged, type_word
 
 MAX_DEPTH = 64
@@ -48,7 +48,8 @@ class _Frame:
 
 
 class _Builder:
-    def __init__(self) -> None:
+    def __init__(self, spell: Spell) -> None:
+        self._spell = spell
         self.problems: list[Problem] = []
         self.documents: list[Node] = []
         self._stack: list[_Frame] = []
@@ -71,14 +72,14 @@ class _Builder:
             case _:
                 pass
 
-    def _path(self) -> str:
-        path = ""
+    def _path(self, *below: str) -> str:
+        parts: list[str | int] = []
         for frame in self._stack:
             if isinstance(frame.node, Sequence):
-                path = item(path, len(frame.node.items))
+                parts.append(len(frame.node.items))
             elif frame.key is not None:
-                path = join(path, frame.key.source)
-        return path
+                parts.append(frame.key.source)
+        return self._spell((*parts, *below))
 
     def _place(self, event: Any) -> tuple[int, int]:
         return event.start_mark.line + 1, event.start_mark.column + 1
@@ -208,9 +209,8 @@ class _Builder:
                 if name in frame.before_merge:
                     # YAML keeps the explicit value, kubectl the merged one: nobody should have to know.
                     message = f"{name} stands before << which sets it too; readers differ on which one wins"
-                    path = join(self._path(), name)
                     place = mapping.entries[name]
-                    self.problems.append(at(place, path, "yaml_merge", message, "put << first"))
+                    self.problems.append(at(place, self._path(name), "yaml_merge", message, "put << first"))
                 mapping.entries.setdefault(name, entry)
 
 
@@ -239,9 +239,9 @@ def _syntax_problem(text: str, error: yaml.MarkedYAMLError) -> Problem:
     return Problem("", "yaml_syntax", said or "not valid YAML", hint, line, column)
 
 
-def read_yaml(text: str) -> tuple[list[Node], list[Problem]]:
+def read_yaml(text: str, spell: Spell) -> tuple[list[Node], list[Problem]]:
     """All documents of a YAML text and the faults found on the way. Raises Unreadable."""
-    builder = _Builder()
+    builder = _Builder(spell)
     for event in _events(text):
         builder.feed(event)
     return builder.documents, builder.problems

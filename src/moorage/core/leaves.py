@@ -6,7 +6,6 @@ what to write instead.
 
 from __future__ import annotations
 
-import math
 import re
 
 from moorage.core import schema
@@ -51,8 +50,8 @@ def _text(findings: Findings, node: Scalar, field_type: FieldType, path: str) ->
 
 def _not_text(node: Scalar, path: str) -> tuple[str, str]:
     kind = type_word(node.value)
-    if not node.source:
-        return "nothing is written here, but text is wanted", 'write "" for an empty value'
+    if node.value is None:
+        return f"{_said(node)} is null here, but text is wanted", 'write "" for an empty value'
     # The value of a variable may be a credential: words like no are told, numbers are not.
     if isinstance(node.value, int | float) and not isinstance(node.value, bool) and path.endswith(".value"):
         return f"this is {kind}, but text is wanted", "quote it, with double quotes around it"
@@ -87,21 +86,21 @@ def _boolean(findings: Findings, node: Scalar, path: str) -> None:
 
 def _integer(findings: Findings, node: Scalar, bits: int, path: str) -> None:
     value = node.value
-    if isinstance(value, bool) or not isinstance(value, int):
+    digits = node.source.lstrip("+-").isdecimal() and not isinstance(value, str)
+    if digits and not -(2**bits) <= float(value or 0) < 2**bits:
+        hint = f"the largest possible value is {2**bits - 1}"
+        findings.error(node, path, "out_of_range", f"{_said(node)} does not fit this field", hint)
+    elif isinstance(value, bool) or not isinstance(value, int):
         message = f"{_said(node)} is {type_word(value)}, but a whole number is wanted"
         if isinstance(value, float):
             message = f"{_said(node)} is a number with a fraction or exponent, but a whole number is wanted"
         hint = "write digits only, without quotes, point or exponent"
         findings.error(node, path, "wrong_type", message, hint)
-    elif not -(2**bits) <= value < 2**bits:
-        hint = f"the largest possible value is {2**bits - 1}"
-        findings.error(node, path, "out_of_range", f"{_said(node)} does not fit this field", hint)
 
 
 def _quantity(findings: Findings, node: Scalar, path: str) -> None:
     value = node.value
-    finite = isinstance(value, float) and math.isfinite(value)
-    if isinstance(value, bool) or not (isinstance(value, str | int) or finite):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         message = f"{_said(node)} is no quantity"
         findings.error(node, path, "bad_quantity", message, "write it like 500m, 2 or 1.5Gi")
     elif isinstance(value, str) and not _is_quantity(value):

@@ -6,7 +6,7 @@ Pure data. Lines and columns count from 1. A node that an alias repeats is one s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -93,6 +93,10 @@ class Mapping:
 
 
 Node: TypeAlias = Scalar | Sequence | Mapping
+Parts: TypeAlias = tuple[str | int, ...]
+"""A place in a document: names of fields and indexes of items from the root."""
+Spell: TypeAlias = Callable[[Parts], str]
+"""How a reader writes such a place as a field path."""
 Place: TypeAlias = Node | Entry | None
 
 
@@ -121,6 +125,14 @@ def not_finite(node: Scalar, path: str) -> list[Problem]:
 def shown(text: str, limit: int = 60) -> str:
     """A piece of the document as messages show it: in quotes, escaped, cut where it is long."""
     return repr(text if len(text) <= limit else text[:limit] + "…")
+
+
+def spell_plain(parts: Parts) -> str:
+    """A path of which nothing is known but its parts."""
+    path = ""
+    for part in parts:
+        path = join(path, part) if isinstance(part, str) else item(path, part)
+    return path
 
 
 def join(path: str, name: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from moorage.core import schema_table
+from moorage.core.nodes import Parts, item, join
 
 ROOT = "PodTemplate"
 STRING, INT32, INT64, BOOL, QUANTITY, PORT, TIME, ANY = "", "i", "l", "b", "q", "p", "t", "x"
@@ -46,6 +47,20 @@ def fields(type_name: str) -> dict[str, FieldType]:
 def types() -> frozenset[str]:
     """Names of all types in the closure of PodTemplate."""
     return frozenset(_paragraphs())
+
+
+def spell(parts: Parts) -> str:
+    """The field path of a place in a PodTemplate: keys of free maps stand in brackets, as in Kubernetes."""
+    path, at = "", FieldType(ROOT)
+    for part in parts:
+        free = at.container == "{}"
+        path = item(path, part) if free or isinstance(part, int) else join(path, part)
+        if at.container:
+            at = FieldType(at.kind)
+        else:
+            known = fields(at.kind) if at.kind not in LEAVES else {}
+            at = known.get(str(part)) or FieldType(ANY)
+    return path
 
 
 def _read(word: str) -> tuple[str, FieldType]:

@@ -68,7 +68,7 @@ def check_template(
     its path); such a field is a warning and goes to the server as written.
     """
     options = options or TemplateOptions()
-    document = read_document(text)
+    document = read_document(text, schema.spell)
     findings = Findings(refuse_policy=options.refuse_policy, errors=list(document.problems))
     if known_elsewhere is not None:
         findings.known_elsewhere = known_elsewhere

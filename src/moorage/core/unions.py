@@ -58,6 +58,6 @@ def check_union(findings: Findings, mapping: Mapping, type_name: str, path: str)
         message = f"there can be one {union.what}, here are {chosen[0]} and {name}"
         findings.error(mapping.entries[name], join(path, name), "one_of", message, "keep one of them")
     if union.required and not chosen:
-        message = f"a {union.what} is missing"
+        message = f"one {union.what} is needed, here is none"
         hint = "add one of " + ", ".join(union.fields)
         findings.error(mapping, path, "one_of", message, hint)

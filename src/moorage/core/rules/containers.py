@@ -113,6 +113,6 @@ def _host_ports(pod: Pod, findings: Findings) -> None:
         for index, port in container.node.mappings("ports"):
             if number := _number(port, "hostPort"):
                 path = join(item(f"{container.path}.ports", index), "hostPort")
-                key = f"{number[0]}/{port.text('protocol') or 'TCP'}/{port.text('hostIP') or ''}"
+                key = f"{port.text('hostIP') or ''}:{number[0]}/{port.text('protocol') or 'TCP'}".lstrip(":")
                 places.append((key, number[1], path))
     _twice(places, findings, "host port")

@@ -66,8 +66,12 @@ def check_identity(pod: Pod, findings: Findings) -> None:
         message = f"{name} is set by Moorage or the cluster for each session"
         hint = "remove it; only labels and annotations may stand here"
         findings.error(pod.metadata.entries[name], path, "reserved_field", message, hint)
-    for part in ("labels", "annotations"):
-        _owned_keys(pod.metadata.mapping(part), f"template.metadata.{part}", findings)
+    _owned_keys(pod.metadata, "template.metadata", findings)
+    for path, volume in pod.volumes:
+        ephemeral = volume.mapping("ephemeral")
+        claim = ephemeral.mapping("volumeClaimTemplate") if ephemeral else None
+        if claim and (metadata := claim.mapping("metadata")):
+            _owned_keys(metadata, f"{path}.ephemeral.volumeClaimTemplate.metadata", findings)
 
 
 def _foreign(metadata: Mapping | None, allowed: frozenset[str]) -> list[str]:
@@ -76,8 +80,11 @@ def _foreign(metadata: Mapping | None, allowed: frozenset[str]) -> list[str]:
     )
 
 
-def _owned_keys(keys: Mapping | None, path: str, findings: Findings) -> None:
-    for key, entry in keys.entries.items() if keys else ():
-        if is_owned_key(key) or (path.endswith("labels") and key == MANAGED_BY_LABEL):
-            message = f"{shown(key)} is how Moorage knows its own Pods"
-            findings.error(entry, item(path, key), "reserved_key", message, "use a prefix of your own")
+def _owned_keys(metadata: Mapping, path: str, findings: Findings) -> None:
+    for part in ("labels", "annotations"):
+        keys = metadata.mapping(part)
+        for key, entry in keys.entries.items() if keys else ():
+            if is_owned_key(key) or (part == "labels" and key == MANAGED_BY_LABEL):
+                message = f"{shown(key)} is how Moorage knows its own objects"
+                where = item(f"{path}.{part}", key)
+                findings.error(entry, where, "reserved_key", message, "use a prefix of your own")

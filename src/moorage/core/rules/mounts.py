@@ -27,7 +27,6 @@ def check_mounts(pod: Pod, findings: Findings) -> None:
 
 def _container(container: Container, names: set[str], findings: Findings) -> set[str]:
     used: set[str] = set()
-    grants = 0
     for part, field in (("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")):
         for index, mount in container.node.mappings(part):
             path = item(join(container.path, part), index)
@@ -35,8 +34,7 @@ def _container(container: Container, names: set[str], findings: Findings) -> set
             if name is not None:
                 used.add(name)
             if name == WORKSPACE_VOLUME and part == "volumeMounts":
-                grants += 1
-                _grant(container, mount, path, grants, findings)
+                _grant(container, mount, path, findings)
             elif name in (OPT_VOLUME, RUN_VOLUME, WORKSPACE_VOLUME):
                 message = f"{name} is only for Moorage's own mounts"
                 findings.error(mount.get("name"), join(path, "name"), "reserved_mount", message, "remove it")
@@ -67,7 +65,7 @@ def _ordinary(
         findings.error(mount.get(field), join(path, field), "reserved_path", message, hint)
 
 
-def _grant(container: Container, mount: Mapping, path: str, number: int, findings: Findings) -> None:
+def _grant(container: Container, mount: Mapping, path: str, findings: Findings) -> None:
     def refuse(field: str, message: str, hint: str = _GRANT_HINT) -> None:
         place: Place = mount.get(field) or mount
         findings.error(place, join(path, field), "workspace_grant", message, hint)
@@ -78,8 +76,6 @@ def _grant(container: Container, mount: Mapping, path: str, number: int, finding
     if container.main:
         refuse("name", "the main container gets the workspace from Moorage", "remove the mount")
         return
-    if number > 1:
-        refuse("name", "a container may mount the workspace once")
     if (target := mount.text("mountPath")) is not None and target != WORKSPACE_PATH:
         refuse("mountPath", f"the workspace stands at {shown(target)}, not at exactly {WORKSPACE_PATH}")
     for field in ("subPath", "subPathExpr", "mountPropagation", "recursiveReadOnly"):
