@@ -95,6 +95,18 @@ async def test_anything_but_a_plain_file_with_a_whole_key_is_refused(
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("written", [b"", b"ab" * 20])
+async def test_a_key_whose_making_was_cut_short_is_made_anew(tmp_path: Path, written: bytes) -> None:
+    (tmp_path / "secret.key.new").write_bytes(written)
+    store = await open_store(tmp_path)
+    await store.secrets.put("env/1", PLANTED)
+    await store.close()
+    assert not (tmp_path / "secret.key.new").exists()
+    store = await open_store(tmp_path)
+    assert await store.secrets.get("env/1") == PLANTED
+    await store.close()
+
+
 async def test_another_key_opens_the_store_but_not_the_secret(tmp_path: Path) -> None:
     store = await open_store(tmp_path, secret_key=KEY)
     await store.secrets.put("env/1", PLANTED)

@@ -82,6 +82,9 @@ class Database:
         self.engine = engine
         self.dialect = engine.dialect.name
         self._writer = engine.execution_options(moorage_write=True)
+        # A read of several statements must see one state; SQLite's transactions always do.
+        snapshot = {"isolation_level": "REPEATABLE READ"} if self.dialect == "postgresql" else {}
+        self._reader = engine.execution_options(**snapshot)
         self._on_write = on_write or (lambda point: None)
         self._turn = asyncio.Lock()
         self._running: set[asyncio.Task[Any]] = set()
@@ -105,7 +108,7 @@ class Database:
 
     async def _read(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         try:
-            async with self.engine.connect() as connection:
+            async with self._reader.connect() as connection:
                 return await work(connection)
         except (sa.exc.DatabaseError, sa.exc.InterfaceError) as problem:
             raise _explain(problem) from problem

@@ -84,11 +84,19 @@ def _check_private(path: Path, status: os.stat_result) -> None:
         )
 
 
+def discard_unfinished(path: Path) -> None:
+    """Remove what a crash in ``make_key`` left beside ``path``. Under the folder's lock only."""
+    _unfinished(path).unlink(missing_ok=True)
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(path.name + ".new")
+
+
 def make_key(path: Path) -> SecretKey:
-    """Make a key file; it appears whole or not at all. Called under the folder's lock only."""
+    """Make a key file; it appears whole or not at all. Under the folder's lock only."""
     key = SecretKey(secrets.token_bytes(KEY_BYTES))
-    new = path.with_name(path.name + ".new")
-    new.unlink(missing_ok=True)  # left by a crash; no secret was ever encrypted with it
+    new = _unfinished(path)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(key.material.hex().encode() + b"\n")

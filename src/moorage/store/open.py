@@ -11,7 +11,7 @@ from moorage.ports import store as ports
 from moorage.store.database import Database, OnWrite, connect
 from moorage.store.folder import make_folder, opening, prepare_sqlite
 from moorage.store.installation import Installation
-from moorage.store.keys import FILE_NAME, SecretKey, make_key, read_key
+from moorage.store.keys import FILE_NAME, SecretKey, discard_unfinished, make_key, read_key
 from moorage.store.leases import SqlLeases
 from moorage.store.migrate import migrate
 from moorage.store.secrets import SqlSecrets, any_secret
@@ -85,6 +85,7 @@ async def open_store(
 async def _folder_key(path: Path, database: Database) -> SecretKey | None:
     """The folder's key, made at first use; None when it has gone and there are secrets it encrypted:
     a new one would hide that they are lost."""
+    discard_unfinished(path)
     key = read_key(path)
     if key is None and not await any_secret(database):
         key = make_key(path)
