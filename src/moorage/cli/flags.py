@@ -37,8 +37,7 @@ def global_flags() -> list[click.Option]:
         GlobalFlag(
             ["-o", "--output"],
             metavar="FORMAT",
-            default="",
-            type=click.Choice(["", *OUTPUTS]),
+            type=click.Choice(OUTPUTS),
             help="Print table, wide, json, yaml or name.",
         ),
         GlobalFlag(["--no-color"], is_flag=True, help="Never colour."),

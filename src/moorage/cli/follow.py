@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Coroutine
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from moorage.cli.rawmode import DetachScanner, raw_mode, window_size
 from moorage.cli.signals import on_signals
 from moorage.cli.streams import stdin_reader, stdout_writer
 from moorage.cli.terminal import OutputClosed, Terminal
+from moorage.core.errors import MoorageError
 from moorage.core.session import AgentExit
 from moorage.ports.link import Gap, Output
 from moorage.ports.sessions import Attachment, Exited, Progress, Report
@@ -136,7 +137,7 @@ class Follower:
 
     async def _after_start(self) -> None:
         if self._manner.stdin == "close":
-            await self._attachment.close_input()
+            await self._close_input()
         if self._manner.until_started:
             self._go(Ending("started"))
         elif self._manner.stdin == "forward":
@@ -149,11 +150,34 @@ class Follower:
             if self._manner.raw:
                 data, detach = keys.feed(data)
             if data:
-                await self._attachment.send_input(data)
+                await self._send(data)
             if detach:
                 self._go(Ending("detached"))
                 return
-        await self._attachment.close_input()
+        await self._close_input()
+
+    async def _send(self, data: bytes) -> None:
+        """Keys that cannot be delivered are lost with a notice; of piped input nothing may be lost."""
+        try:
+            await self._attachment.send_input(data)
+        except MoorageError as error:
+            if not self._terminal.stdin_tty:
+                raise
+            self._terminal.note(f"input was not delivered: {error.message}")
+
+    async def _close_input(self) -> None:
+        with suppress(MoorageError):  # an agent that has just ended has no input to close
+            await self._attachment.close_input()
+
+    async def _signal(self, number: int) -> None:
+        try:
+            await self._attachment.signal(number)
+        except MoorageError as error:
+            self._terminal.say(f"the signal was not delivered: {error.message}")
+
+    async def _resize(self) -> None:
+        with suppress(MoorageError):  # the next change of size says it again
+            await self._attachment.resize(*window_size())
 
     def _interrupted(self) -> None:
         self._interrupts += 1
@@ -162,11 +186,11 @@ class Follower:
             self._go(Ending("interrupted", number=signal.SIGINT, agent_started=started))
             return
         self._terminal.note("sent SIGINT to the agent; Ctrl-C again leaves it running")
-        self._spawn(self._attachment.signal(signal.SIGINT))
+        self._spawn(self._signal(signal.SIGINT))
 
     def _resized(self) -> None:
         if self._manner.raw and self._started.is_set():
-            self._spawn(self._attachment.resize(*window_size()))
+            self._spawn(self._resize())
 
 
 def gap_notice(gap: Gap) -> str:

@@ -48,6 +48,7 @@ class Asked:
     env_file: tuple[str, ...] = ()
     cwd: str = "/workspace"
     grace: float = 10.0
+    start_timeout: float = 600.0
     tty: bool = False
     interactive: bool = False
     detach: bool = False
@@ -86,6 +87,7 @@ def build_request(call: Call, asked: Asked) -> LaunchRequest:
         grace_seconds=asked.grace,
         restart_allowed=not asked.no_restart,
         transport=transport,
+        start_timeout=asked.start_timeout,
     )
 
 
@@ -113,6 +115,8 @@ def _check_combinations(call: Call, asked: Asked) -> None:
         raise UsageError("--cwd must be an absolute path", field="--cwd", hint="e.g. --cwd /workspace/app")
     if not 0 <= asked.grace <= 86_400:
         raise UsageError("--grace must lie between 0 and 24h", field="--grace")
+    if asked.start_timeout <= 0:
+        raise UsageError("--start-timeout must be more than 0", field="--start-timeout")
     if asked.interactive and asked.tty and not asked.detach and not call.terminal.stdin_tty:
         raise UsageError(
             "-i -t needs a terminal on stdin, and ours is none",

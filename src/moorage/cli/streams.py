@@ -20,10 +20,12 @@ _SAFE = select.PIPE_BUF
 
 
 class ByteWriter:
-    """Writes bytes to a descriptor unchanged, at once, and waits where it would block."""
+    """Writes bytes to a descriptor unchanged, at once, and waits where it would block. ``size``: bytes
+    per write; only a descriptor of our own, made non-blocking, may take more than the default."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, size: int = _SAFE) -> None:
         self._fd = fd
+        self._size = size
         poll = select.poll()
         poll.register(fd, select.POLLOUT)
         self._poll = poll
@@ -35,7 +37,7 @@ class ByteWriter:
             if not self._poll.poll(0):
                 await self._writable()
             try:
-                view = view[os.write(self._fd, view[:_SAFE]) :]
+                view = view[os.write(self._fd, view[: self._size]) :]
             except BrokenPipeError as error:
                 raise OutputClosed from error
             except BlockingIOError:  # someone else made the shared descriptor non-blocking

@@ -52,6 +52,9 @@ from moorage.core.errors import UsageError
 @click.option("--env-file", metavar="FILE", multiple=True, help="File of NAME=VALUE lines.")
 @click.option("--cwd", metavar="DIR", default="/workspace", help="Directory the agent starts in.")
 @click.option("--grace", metavar="TIME", type=DURATION, default=10.0, help="From SIGTERM to SIGKILL (10s).")
+@click.option(
+    "--start-timeout", metavar="TIME", type=DURATION, default=600.0, help="Limit of the start (10m)."
+)
 @click.option("-t", "--tty", is_flag=True, help="Give the agent a terminal.")
 @click.option("-i", "--interactive", is_flag=True, help="Pass our stdin to the agent.")
 @click.option("-d", "--detach", is_flag=True, help="Return once the agent runs; print its name.")

@@ -1,0 +1,173 @@
+"""``moorage cp``: copy files into or out of a session."""
+
+from __future__ import annotations
+
+import posixpath
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import click
+
+from moorage.cli.command import Call, verb
+from moorage.cli.naming import suggest
+from moorage.cli.places import Local, Remote, parse_pair
+from moorage.cli.streams import ByteWriter, stdin_reader, stdout_writer
+from moorage.cli.text import plain
+from moorage.cli.transfer import download, packed
+from moorage.cli.verbs import VERBS
+from moorage.core.errors import Conflict, HelperError, MoorageError, NotFound, UsageError
+from moorage.ports.sessions import SessionVerbs
+
+
+@verb(
+    "cp",
+    help=VERBS["cp"].summary
+    + """
+
+    One side is NAME:/path; a path without / is below /workspace. An existing directory is copied into; a
+    trailing /. means the contents. - is a tar stream on stdin or stdout. Modes are kept, links stay links;
+    links that lead out of the copy are left out, said, and end with 1.""",
+    examples=(
+        "moorage cp NAME:/workspace/report.html .",
+        "moorage cp ./data NAME:/workspace/",
+        "moorage cp NAME:/workspace - | tar t",
+    ),
+)
+@click.argument("source", metavar="SOURCE")
+@click.argument("target", metavar="TARGET")
+async def command(call: Call, source: str, target: str) -> int:
+    origin, goal = parse_pair(source, target)
+    if isinstance(origin, Local) and not origin.is_stream and not Path(origin.path).exists():
+        raise NotFound(f"there is no {origin.path} on this machine", field="SOURCE")
+    async with call.sessions() as sessions:
+        try:
+            if isinstance(origin, Remote) and isinstance(goal, Local):
+                return await _from_session(call, sessions, origin, goal)
+            assert isinstance(origin, Local)
+            assert isinstance(goal, Remote)
+            return await _to_session(call, sessions, origin, goal)
+        except MoorageError as error:
+            if not _about_path(error):
+                await suggest(sessions, error, _session_of(origin, goal))
+            raise
+        except OSError as error:
+            raise MoorageError(f"cannot copy: {error.strerror}: {error.filename or ''}") from error
+
+
+def _session_of(origin: Remote | Local, goal: Remote | Local) -> str:
+    place = origin if isinstance(origin, Remote) else goal
+    assert isinstance(place, Remote)
+    return place.session
+
+
+async def _from_session(call: Call, sessions: SessionVerbs, origin: Remote, goal: Local) -> int:
+    if goal.is_stream:
+        if call.terminal.stdout_tty:
+            raise UsageError("a tar stream would fill your terminal", hint="redirect it, or name a file")
+        await _copy(sessions.get_tar(origin.session, origin.path), stdout_writer())
+        return 0
+    kind = await _kind(sessions, origin)
+    if kind == "none":
+        raise NotFound(f"there is no {origin.path} in session {origin.session}")
+    if origin.into and kind == "file":
+        raise UsageError(f"{origin.path} is a file, not a directory", hint="leave out the trailing slash")
+    target = _local_target(goal.path, "" if origin.contents else posixpath.basename(origin.path))
+    single = posixpath.basename(origin.path) if kind == "file" else ""
+    counted = _counted(call, sessions.get_tar(origin.session, origin.path))
+    done = await download(counted, target, single=single)
+    for name in done.skipped:
+        call.terminal.say(f"left out, leads out of the copy: {plain(name)}")
+    call.terminal.note(f"copied {done.files} files, {_amount(done.size)}, to {target}")
+    return 1 if done.skipped else 0
+
+
+def _local_target(path: str, name: str) -> Path:
+    """Where a copy goes: into an existing directory under its own name, else exactly there."""
+    target = Path(path)
+    if target.is_dir():
+        target = target / name if name else target
+    elif path.endswith("/"):
+        raise NotFound(f"there is no directory {path} on this machine", hint=f"mkdir -p {path}")
+    if not target.absolute().parent.is_dir():
+        raise NotFound(
+            f"there is no directory {target.parent} on this machine", hint=f"mkdir -p {target.parent}"
+        )
+    return target.absolute()
+
+
+async def _to_session(call: Call, sessions: SessionVerbs, origin: Local, goal: Remote) -> int:
+    if origin.is_stream:
+        if call.terminal.stdin_tty:
+            raise UsageError("a tar stream is expected on stdin", hint="moorage cp - NAME:/path < a.tar")
+        size = await sessions.put_tar(goal.session, goal.path, _counted(call, _stdin()))
+        call.terminal.note(f"copied {_amount(size)} to {goal.session}:{goal.path}")
+        return 0
+    source = Path(origin.path)
+    base, kind = source.absolute().name, await _kind(sessions, goal)
+    contents = origin.path.endswith("/.") or origin.path in (".", "/")
+    if source.is_dir():
+        if kind == "file":
+            raise Conflict(f"{goal.path} is a file in the Pod, and {source} is a directory")
+        folder = posixpath.join(goal.path, base) if kind == "dir" and not contents else goal.path
+        name = ""
+    elif kind == "dir" or goal.into:
+        folder, name = goal.path, base
+    else:
+        folder, name = posixpath.split(goal.path)
+    skipped: list[str] = []
+    chunks = _counted(call, packed(source, name, skipped))
+    size = await sessions.put_tar(goal.session, folder, chunks)
+    for left in skipped:
+        call.terminal.say(f"left out, neither file nor directory nor link: {plain(left)}")
+    call.terminal.note(f"copied {_amount(size)} to {goal.session}:{posixpath.join(folder, name)}")
+    return 1 if skipped else 0
+
+
+async def _kind(sessions: SessionVerbs, place: Remote) -> str:
+    """What stands at a path in the Pod: file, dir or none."""
+    try:
+        entries = await sessions.list_files(place.session, place.path)
+    except NotFound as error:
+        if not _about_path(error):
+            raise
+        return "none"
+    except HelperError as error:
+        if error.details.get("code") == "limit":  # only a directory has too many entries
+            return "dir"
+        raise
+    only = entries[0] if len(entries) == 1 else None
+    return "file" if only is not None and only.path == place.path and only.kind != "dir" else "dir"
+
+
+def _about_path(error: MoorageError) -> bool:
+    """Did agentctl say this, of a path, rather than the store of a session?"""
+    return bool(error.details.get("code"))
+
+
+async def _stdin() -> AsyncIterator[bytes]:
+    reader = stdin_reader()
+    while chunk := await reader.read():
+        yield chunk
+
+
+async def _copy(chunks: AsyncIterator[bytes], writer: ByteWriter) -> None:
+    async for chunk in chunks:
+        await writer.write(chunk)
+
+
+async def _counted(call: Call, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Pass chunks on; on a terminal say once a second how far it is."""
+    size, said = 0, time.monotonic()
+    async for chunk in chunks:
+        yield chunk
+        size += len(chunk)
+        if call.terminal.stderr_tty and time.monotonic() - said >= 1:
+            said = time.monotonic()
+            call.terminal.note(f"  {_amount(size)}")
+
+
+def _amount(size: int) -> str:
+    if size < 1024:
+        return f"{size} B"
+    return f"{size / 1024:.1f} KiB" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f} MiB"
