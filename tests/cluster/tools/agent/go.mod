@@ -1,0 +1,3 @@
+module testcluster/tools/agent
+
+go 1.26.0
