@@ -103,6 +103,12 @@ def event_time(event: Json) -> float | None:
     return None
 
 
+def first_time(event: Json) -> float | None:
+    """When an event first happened, as far as it tells."""
+    first = parse_time(event.get("firstTimestamp"))
+    return first if first is not None else event_time(event)
+
+
 def parse_time(text: object) -> float | None:
     """RFC 3339 to seconds since the epoch; None for anything else, and for the zero time of Go (year 1)."""
     if not isinstance(text, str):

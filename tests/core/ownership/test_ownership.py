@@ -7,6 +7,8 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from moorage.core.ownership import Foreign, Owned, judge_claim, judge_pod
 from moorage.core.session import Identity, Inventory, IssuedNonce, WorkspaceMode, WorkspaceSpec
@@ -190,3 +192,34 @@ def test_a_claim_recorded_as_not_created_by_us_is_foreign(
 ) -> None:
     inventory = make_inventory(claim_uid="uid-1", claim_created_by_us=False, nonces=(CLAIM_NONCE,))
     assert isinstance(judge_claim(live(claim), identity, inventory, claim), Foreign)
+
+
+WORDS = st.sampled_from(["", "uid-1", "uid-2", "nonce-0", "nonce-1", "nonce-x"])
+
+
+@given(
+    uid=WORDS, recorded=WORDS, nonce=WORDS, issued=st.lists(WORDS), settled=st.booleans(), ours=st.booleans()
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_owned_is_never_said_without_the_recorded_uid_or_a_nonce_we_issued(
+    pod: Json,
+    identity: Identity,
+    make_inventory: Make,
+    uid: str,
+    recorded: str,
+    nonce: str,
+    issued: list[str],
+    settled: bool,
+    ours: bool,
+) -> None:
+    nonces = tuple(IssuedNonce("Pod", "moorage-session1", text, 1.0, settled) for text in issued)
+    observed = live(pod, uid)
+    observed["metadata"]["annotations"]["moorage.dev/create-nonce"] = nonce
+    if not ours:
+        observed["metadata"]["labels"]["moorage.dev/session-id"] = "other"
+    verdict = judge_pod(observed, identity, make_inventory(pod_uid=recorded, nonces=nonces), pod)
+    if isinstance(verdict, Owned):
+        assert ours
+        assert uid
+        assert uid == recorded or (nonce and nonce in issued)
+        assert verdict.recorded == (uid == recorded)

@@ -15,7 +15,7 @@ from moorage.core.diagnosis.containers import diagnose_container
 from moorage.core.diagnosis.ending import diagnose_ending
 from moorage.core.diagnosis.scheduling import diagnose_scheduling
 from moorage.core.kinds import Json
-from moorage.core.pod_view import ContainerView, containers, event_time, main_status, own_events
+from moorage.core.pod_view import ContainerView, containers, first_time, main_status, own_events
 from moorage.core.session import Diagnosis
 
 
@@ -46,9 +46,7 @@ def _containers(pod: Json, main: str, events: Sequence[Json], now: float) -> Dia
     for view in sorted(containers(pod), key=rank):
         if view.reason in images.REASONS:
             pulls = _failed_pulls(view.name, events)
-            since = event_time(pulls[0]) if pulls else None
-            first = _first_time(pulls[0]) if pulls else None
-            began = first if first is not None else since
+            began = first_time(pulls[0]) if pulls else None
             failing_for = max(0.0, now - began) if began is not None else 0.0
             error = str(pulls[-1].get("message") or "") if pulls else ""
             found: Diagnosis | None = images.diagnose_image(view, error, failing_for)
@@ -69,10 +67,6 @@ def _failed_pulls(container: str, events: Sequence[Json]) -> list[Json]:
         and f"{{{container}}}" in str((event.get("involvedObject") or {}).get("fieldPath") or "")
         and not str(event.get("message") or "").startswith("Error: ")
     ]
-
-
-def _first_time(event: Json) -> float | None:
-    return event_time({"lastTimestamp": event.get("firstTimestamp")})
 
 
 _EVENTS: tuple[tuple[str, str, str, str, str], ...] = (

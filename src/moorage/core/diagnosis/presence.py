@@ -54,6 +54,8 @@ def pod_gone(pod: Observed[Json], node: Observed[Json], now: float) -> PodPresen
     scheduled = bool((pod.value.get("spec") or {}).get("nodeName"))
     if late > 0 and scheduled and isinstance(node, Absent):
         return PodPresence(Presence.GONE, "its node is gone")
+    if late > LATENESS and scheduled and isinstance(node, Unknown):
+        return PodPresence(Presence.STUCK, f"NodeLost? its node could not be read: {node.why}")
     if late > LATENESS and scheduled and _silent(node):
         return PodPresence(Presence.STUCK, "NodeLost")
     return PodPresence(Presence.TERMINATING, _holders(metadata))

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 from moorage.core.cleaning import clean
 from moorage.core.kinds import Json
-from moorage.core.pod_view import main_status, own_events
+from moorage.core.pod_view import first_time, main_status, own_events
 
 _STEP_LIMIT = 200
+_ORDER = ("schedule", "storage", "pull", "start")
 _STEPS = {
     "FailedScheduling": "schedule",
     "Scheduled": "schedule",
@@ -31,11 +32,10 @@ _STEPS = {
 def start_steps(pod: Json, main: str, events: Sequence[Json]) -> list[tuple[str, str]]:
     """(step, message) pairs, oldest first; step is storage, schedule, pull or start. What the Pod's status
     shows is told even where Events may not be read."""
-    steps: list[tuple[str, str]] = []
-    for event in own_events(pod, events):
-        step = _step(event)
-        if step:
-            steps.append((step, clean(event.get("message"), _STEP_LIMIT)))
+    told = [(step, event) for event in own_events(pod, events) if (step := _step(event))]
+    # Some components stamp whole seconds, others microseconds: within a second the order of steps decides.
+    told.sort(key=lambda pair: (int(first_time(pair[1]) or 0), _ORDER.index(pair[0])))
+    steps = [(step, clean(event.get("message"), _STEP_LIMIT)) for step, event in told]
     node = (pod.get("spec") or {}).get("nodeName")
     if node and not any(step == "schedule" and str(node) in message for step, message in steps):
         first = next((i for i, (step, _) in enumerate(steps) if step in ("pull", "start")), len(steps))

@@ -84,6 +84,7 @@ def diagnose_scheduling(pod: Json, events: Sequence[Json]) -> Diagnosis | None:
     message = _message(scheduled, events)
     if not message:
         return None
+    message = re.sub(r" ?(?:no new claims to deallocate, )?preemption: .*", "", message, flags=re.DOTALL)
     for pattern, category, reason, hint in _TABLE:
         if re.search(pattern, message):
             return diagnosis(category, reason, message, hint=hint)
