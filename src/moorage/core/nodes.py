@@ -97,13 +97,24 @@ Parts: TypeAlias = tuple[str | int, ...]
 """A place in a document: names of fields and indexes of items from the root."""
 Spell: TypeAlias = Callable[[Parts], str]
 """How a reader writes such a place as a field path."""
+_LONGEST = 1000
 Place: TypeAlias = Node | Entry | None
 
 
 def at(place: Place, path: str, code: str, message: str, hint: str = "") -> Problem:
-    """A Problem at a node or key; without a place its line and column stay 0."""
+    """A Problem at a node or key; without a place its line and column stay 0.
+
+    Its words quote the document, which may hold anything: they are made one line of bounded length.
+    """
     line, column = (place.line, place.column) if place is not None else (0, 0)
-    return Problem(field=path, code=code, message=message, hint=hint, line=line, column=column)
+    return Problem(_one_line(path), code, _one_line(message), _one_line(hint), line, column)
+
+
+def _one_line(text: str) -> str:
+    text = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def plain(node: Node) -> Any:
