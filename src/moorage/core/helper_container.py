@@ -7,11 +7,9 @@ uploaded to the same volume instead. Decides nothing about the rest of the Pod.
 from __future__ import annotations
 
 from moorage.core import owned
+from moorage.core.bootstrap import AGENTCTL
 from moorage.core.kinds import Json
 from moorage.core.session import HelperSpec
-
-AGENTCTL = f"{owned.OPT_PATH}/agentctl"
-"""Where agentctl lies in the main container."""
 
 IMAGE_ENTRYPOINT = (AGENTCTL, "wait")
 """The main container's command where the helper came from an image; needs no shell."""
