@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.setup import helper
 from tools.setup.fetch import Pin, Places, SetupFailed, cache_directory, fetched, locked, pinned, run
 from tools.setup.go import is_new_enough
 from tools.setup.sync import fingerprint, is_current
@@ -117,6 +118,18 @@ def test_a_program_that_fails_shows_what_it_said(capfd: pytest.CaptureFixture[st
             "check the network",
         )
     assert "no route" in capfd.readouterr().err
+
+
+def test_agentctl_is_built_again_when_its_source_or_its_go_changes(places: Places) -> None:
+    (places.root / "agentctl").mkdir()
+    for name in (*helper.INPUTS, "agentctl/main.go"):
+        (places.root / name).write_text("one")
+    helper.stamp_of(places).parent.mkdir(parents=True)
+    helper.stamp_of(places).write_text(helper.fingerprint(places, "/go-1"))
+    assert helper.is_current(places, "/go-1")
+    assert not helper.is_current(places, "/go-2")
+    (places.root / "agentctl/main.go").write_text("two")
+    assert not helper.is_current(places, "/go-1")
 
 
 # --- the script itself

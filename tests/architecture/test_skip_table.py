@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tools.check.skips import Skip
 from tools.test.skip_table import SkipTable, asked_tiers
 
+ROOT = Path(__file__).resolve().parents[2]
 TEST = "tests/contract/test_node.py::test_oom"
 LISTED = [Skip(1, TEST, "4", "needs cgroup v2")]
 
@@ -65,3 +68,14 @@ def test_root_with_a_cluster_may_skip_no_tier(
     environment: dict[str, str], user: int, tiers: set[str]
 ) -> None:
     assert asked_tiers(environment, user) == tiers
+
+
+@pytest.mark.parametrize("processes", ["0", "1"], ids=["one process", "xdist"])
+def test_an_unlisted_skip_fails_a_whole_run(pytester: pytest.Pytester, processes: str) -> None:
+    settings = f"addopts = -n {processes}\nasyncio_default_fixture_loop_scope = function\n"
+    pytester.makeini(f"[pytest]\npythonpath = '{ROOT}'\n{settings}")
+    pytester.makeconftest("pytest_plugins = ['tools.test.skip_table']")
+    pytester.makepyfile("import pytest\n\ndef test_it():\n    pytest.skip('felt like it')\n")
+    result = pytester.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*test_it (tier 1) was skipped: felt like it"])

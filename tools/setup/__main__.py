@@ -1,6 +1,7 @@
-"""Make what ``./dev`` needs, once: Go, uv, the environment ``.venv``. Run by ``dev`` before a command.
+"""Make what ``./dev`` needs, once: Go, uv, the environment ``.venv``; with the word ``helper``, agentctl too.
 
-Prints shell assignments on stdout and nothing else; speaks on stderr only while it gets something.
+Run by ``dev`` before a command. Prints shell assignments on stdout and nothing else; speaks on stderr only
+while it gets something.
 """
 
 from __future__ import annotations
@@ -8,18 +9,19 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tools.setup import helper, sync
 from tools.setup.fetch import Places, SetupFailed, cache_directory, locked, say
 from tools.setup.go import fetched_go, go_on_this_machine
-from tools.setup.sync import is_current, synchronise
 
 
-def main() -> int:
+def main(words: Sequence[str]) -> int:
     """Print the assignments; 2 when something is missing, with what and what to do on stderr."""
     places = Places(Path(__file__).resolve().parents[2], cache_directory(os.environ))
     try:
-        assignments = prepared(places)
+        assignments = prepared(places, with_helper="helper" in words)
     except SetupFailed as failure:
         say(str(failure))
         say(failure.hint)
@@ -29,20 +31,27 @@ def main() -> int:
     return 0
 
 
-def prepared(places: Places) -> dict[str, str]:
+def prepared(places: Places, *, with_helper: bool) -> dict[str, str]:
     go = go_on_this_machine()
     if go is None:
         with locked(places):
             go = fetched_go(places)
     path = os.pathsep.join([str(go.parent), os.environ.get("PATH", os.defpath)])
     found = {"MOORAGE_GO": str(go), "PATH": path}
-    if not is_current(places):
-        with locked(places):
-            # Another ./dev may have made it while this one waited.
-            if not is_current(places):
-                synchronise(places, {**os.environ, **found})
+    environment = {**os.environ, **found}
+    once(places, lambda: sync.is_current(places), lambda: sync.synchronise(places, environment))
+    if with_helper:
+        once(places, lambda: helper.is_current(places, str(go)), lambda: helper.build(places, environment))
     return {**found, "MOORAGE_PYTHON": str(places.python)}
 
 
+def once(places: Places, is_current: Callable[[], bool], make: Callable[[], None]) -> None:
+    """Make what is not current, under the lock; another ``./dev`` may have made it while this one waited."""
+    if not is_current():
+        with locked(places):
+            if not is_current():
+                make()
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,6 +1,6 @@
 """The environment ``.venv``: brought to uv.lock when one of its inputs changed, else left alone.
 
-Called by the package's main program once Go is there, since the build hook compiles agentctl.
+Called by the package's main program.
 """
 
 from __future__ import annotations

@@ -38,10 +38,6 @@ class SkipTable:
         elif report.when == "call" and report.passed and listed is not None:
             self.faults.append(f"{test} (tier {tier}) ran, but {TABLE} says it is skipped")
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        for item in items:
-            item.user_properties.append((TIER, tier_of(item)))
-
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.judge(report)
 
@@ -83,6 +79,11 @@ def asked_tiers(environment: Mapping[str, str], user: int) -> set[str]:
         if user == 0:
             asked.add("4")
     return asked
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        item.user_properties.append((TIER, tier_of(item)))
 
 
 def pytest_configure(config: pytest.Config) -> None:
