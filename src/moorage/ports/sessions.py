@@ -121,8 +121,9 @@ class Attachment(Protocol):
 class SessionVerbs(Protocol):
     """What a person can do."""
 
-    where: str
-    """One line saying where sessions run, e.g. ``context kind-dev, namespace agents``."""
+    @property
+    def where(self) -> str:
+        """One line saying where sessions run, e.g. ``context kind-dev, namespace agents``."""
 
     async def launch(self, request: LaunchRequest, report: Report) -> Session:
         """Check everything (template, strict dry run, source readable), then record the session. No

@@ -114,9 +114,8 @@ async def _rights(
     name = f"{resource}/{subresource}" if subresource else resource
     if not missing:
         return Check(name, "ok", ", ".join(verbs))
-    group = "" if resource != "events" else ""
     fix = (
-        f"kubectl -n {namespace} create role moorage-{resource} --verb={','.join(missing)} --resource={name}{group}"
+        f"kubectl -n {namespace} create role moorage-{resource} --verb={','.join(missing)} --resource={name}"
         " and bind it to this identity"
     )
     return Check(name, "failed" if needed else "warning", f"missing: {', '.join(missing)}", fix)

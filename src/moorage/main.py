@@ -1,0 +1,116 @@
+"""The composition root: reads settings, opens adapters, hands them to the verbs. The only module that knows
+every layer. Imports adapters late, so that ``moorage --help`` loads none of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from moorage.cli.wiring import GlobalOptions, Versions
+
+if TYPE_CHECKING:
+    from moorage.ports.cluster import Cluster
+    from moorage.ports.sessions import SessionVerbs
+    from moorage.sessions.executors import ExecutorConfig
+    from moorage.settings import Settings
+
+CHOOSING = ("context", "kubeconfig", "namespace")
+"""Settings that choose a cluster. KUBECONFIG only completes them, it never chooses."""
+
+
+class Composition:
+    """Implements ``cli.wiring.Wiring``."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        return self._environ
+
+    @cached_property
+    def _defaults(self) -> Settings:
+        from moorage import settings
+
+        return settings.load({}, self._environ, Path.cwd())
+
+    def setting(self, key: str) -> str:
+        return self._defaults.text(key)
+
+    def versions(self) -> Versions:
+        import importlib.metadata
+
+        from moorage.core.errors import NotFound
+        from moorage.engine.helper import helper_binary
+
+        client = importlib.metadata.version("moorage")
+        try:
+            helper_binary("linux/amd64")
+        except NotFound:
+            return Versions(client, "")
+        return Versions(client, client)
+
+    async def sessions(self, options: GlobalOptions) -> SessionVerbs:
+        from moorage import settings as all_settings
+        from moorage.engine.sources import Sources
+        from moorage.sessions.executors import Executors
+        from moorage.sessions.parts import Parts
+        from moorage.sessions.verbs import Verbs
+        from moorage.store import current_owner, open_store
+        from moorage.system import SystemClock, SystemIds
+
+        flags = {name: getattr(options, name, None) for name in all_settings.BY_NAME}
+        settings = all_settings.load(flags, self._environ, Path.cwd())
+        given = _given(settings, self._environ)
+        store = await open_store(settings.data_dir, secret_key=settings.secret_key)
+
+        async def connect(config: ExecutorConfig) -> Cluster:
+            return _connect(config, settings.request_timeout, not options.no_input, self._environ)
+
+        executors = Executors(store, connect, given)
+        sources = Sources(settings.data_dir / "sources")
+        return Verbs(Parts(store, executors, sources, SystemClock(), SystemIds(), current_owner()))
+
+
+def _given(settings: Settings, environ: Mapping[str, str]) -> ExecutorConfig | None:
+    """The executor that flags or settings choose; None when they choose none."""
+    if not any(settings.text(name) for name in CHOOSING):
+        return None
+    from moorage.kube import kubeconfig as kubeconfigs
+    from moorage.sessions.executors import ExecutorConfig
+
+    named = settings.text("kubeconfig") or None
+    target = kubeconfigs.load(
+        named, settings.text("context") or None, settings.text("namespace") or None, environ
+    )
+    files, _ = kubeconfigs.paths(named, environ)
+    listed = os.pathsep.join(str(path.absolute()) for path in files)
+    return ExecutorConfig(kubeconfig=listed, context=target.context, namespace=target.namespace)
+
+
+def _connect(
+    config: ExecutorConfig, request_timeout: float, terminal: bool, environ: Mapping[str, str]
+) -> Cluster:
+    from moorage import kube
+
+    # A recorded list of files is read by the rules of the KUBECONFIG list; a single one must exist.
+    single = config.kubeconfig if os.pathsep not in config.kubeconfig else None
+    return kube.connect(
+        single,
+        config.context or None,
+        config.namespace,
+        request_timeout,
+        terminal=terminal,
+        environ={**environ, "KUBECONFIG": config.kubeconfig},
+    )
+
+
+def main() -> None:
+    """The ``moorage`` command."""
+    from moorage.cli.app import run_cli
+
+    sys.exit(run_cli(sys.argv[1:], Composition(os.environ)))
