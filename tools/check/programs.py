@@ -48,14 +48,17 @@ def programs(root: Path) -> list[Program]:
 
 
 def go_programs(root: Path) -> list[Program]:
+    """``go vet`` needs a module's dependencies, so only agentctl, which has none; gofmt reads any file."""
     go = os.environ.get("MOORAGE_GO", "go")
     gofmt = str(Path(go).with_name("gofmt")) if "/" in go else "gofmt"
+    folders = [folder for folder in ("agentctl", "tests/cluster/tools") if (root / folder).is_dir()]
     found = []
     if (root / "agentctl/go.mod").exists():
-        found += [
-            Program("go vet", (go, "vet", "./..."), "agentctl"),
-            Program("gofmt", (gofmt, "-l", "."), "agentctl", must_be_silent=True, hint="gofmt -w mends them"),
-        ]
+        found.append(Program("go vet", (go, "vet", "./..."), "agentctl"))
+    if folders:
+        found.append(
+            Program("gofmt", (gofmt, "-l", *folders), must_be_silent=True, hint="gofmt -w mends them")
+        )
     return found
 
 
