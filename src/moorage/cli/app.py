@@ -109,6 +109,7 @@ def run_cli(argv: list[str], wiring: Wiring) -> int:
 
     Never raises. Ctrl-C is 130; a reader of stdout that went away is 141, without a word.
     """
+    _fill_descriptors()
     terminal = Terminal(wiring.environ)
     state = State(wiring, terminal, {}, GlobalOptions())
     instruction = wiring.environ.get(COMPLETION_VARIABLE)
@@ -188,6 +189,16 @@ def _internal(state: State, error: Exception) -> MoorageError:
         f"a fault in Moorage itself ({type(error).__name__})",
         hint="run it again with -vv and report the traceback",
     )
+
+
+def _fill_descriptors() -> None:
+    """Put /dev/null where stdin, stdout or stderr is closed: the next file opened (a database, say) would
+    get its number, and an agent's output with it."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
 
 
 def _drop_stdout() -> None:

@@ -12,7 +12,7 @@ import os
 import select
 from collections.abc import Callable
 
-from moorage.cli.terminal import OutputClosed
+from moorage.cli.terminal import OutputClosed, unwritable
 
 CHUNK = 64 * 1024
 _SAFE = select.PIPE_BUF
@@ -31,7 +31,8 @@ class ByteWriter:
         self._poll = poll
 
     async def write(self, data: bytes) -> None:
-        """All of ``data``. Raises OutputClosed when the reader has gone, OSError on a full disk."""
+        """All of ``data``. Raises OutputClosed when the reader has gone, MoorageError when
+        it cannot be written (a full disk)."""
         view = memoryview(data)
         while view:
             if not self._poll.poll(0):
@@ -42,6 +43,8 @@ class ByteWriter:
                 raise OutputClosed from error
             except BlockingIOError:  # someone else made the shared descriptor non-blocking
                 await self._writable()
+            except OSError as error:
+                raise unwritable(error) from error
 
     async def _writable(self) -> None:
         loop = asyncio.get_running_loop()

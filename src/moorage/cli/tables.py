@@ -1,30 +1,36 @@
-"""Tables without borders, cut to the terminal's width; colour only for status words.
+"""Tables without borders, one line a row, cut to the terminal's width; colour only for status words.
 
-Everything in a cell is made plain first: what a Pod or cluster says cannot drive the terminal.
+Everything in a cell is made plain first: what a Pod or cluster says cannot drive the terminal. Widths are
+counted in terminal cells (rich.cells knows wide and combining characters). rich's own Table is not used:
+when space is short it drops or wraps columns that must stay whole.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Final
 
 from moorage.cli.terminal import Terminal
 from moorage.cli.text import plain
 
+GAP: Final = "   "
+NARROWEST: Final = 8
+"""Cells that a column which may be cut keeps at least."""
+
+_BOLD: Final = "1"
 _STYLES: Final = {
-    "Running": "green",
-    "ok": "green",
-    "Starting": "yellow",
-    "Stopping": "yellow",
-    "warning": "yellow",
-    "Unhealthy": "red",
-    "Failed": "red",
-    "failed": "red",
-    "Unknown": "magenta",
-    "Paused": "dim",
-    "Stopped": "dim",
-    "not_run": "dim",
+    "Running": "32",
+    "ok": "32",
+    "Starting": "33",
+    "Stopping": "33",
+    "warning": "33",
+    "Unhealthy": "31",
+    "Failed": "31",
+    "failed": "31",
+    "Unknown": "35",
+    "Paused": "2",
+    "Stopped": "2",
+    "not_run": "2",
 }
 
 
@@ -35,39 +41,37 @@ def table(
     *,
     flexible: Sequence[str] = (),
 ) -> str:
-    """The table as text, a line per row, no trailing blanks. Columns named in ``flexible`` are cut first
-    when the width does not suffice."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """The table as text without trailing blanks. Where the width does not suffice, columns named in
+    ``flexible`` are cut, the widest first; the others stay whole, also beyond the width."""
+    from rich.cells import cell_len, set_cell_size
 
+    cells = [[plain(cell) or "-" for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(header, *cells, strict=True)]
+    _shrink(widths, [at for at, name in enumerate(header) if name in flexible], terminal.width())
     colour = terminal.colour()
-    grid = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold" if colour else "")
-    for name in header:
-        if name in flexible:
-            grid.add_column(name, no_wrap=True, overflow="ellipsis", min_width=len(name))
-        else:
-            grid.add_column(name, no_wrap=True, overflow="ellipsis", min_width=_widest(name, header, rows))
-    for row in rows:
-        cells = [plain(cell) or "-" for cell in row]
-        grid.add_row(*[Text(cell, style=_STYLES.get(cell, "") if colour else "") for cell in cells])
-    console = Console(
-        file=io.StringIO(),
-        width=terminal.width(),
-        color_system="standard" if colour else None,
-        force_terminal=colour,
-        no_color=not colour,
-        legacy_windows=False,
-        markup=False,
-        highlight=False,
-    )
-    with console.capture() as capture:
-        console.print(grid)
-    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+    lines = []
+    for number, row in enumerate([list(header), *cells]):
+        parts = []
+        for cell, width in zip(row, widths, strict=True):
+            fits = cell_len(cell) <= width
+            shown = set_cell_size(cell, width) if fits else set_cell_size(cell, width - 1) + "…"
+            style = _BOLD if number == 0 else _STYLES.get(cell, "")
+            parts.append(_styled(shown, style) if colour and style else shown)
+        lines.append(GAP.join(parts).rstrip())
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _widest(name: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    from rich.cells import cell_len
+def _shrink(widths: list[int], flexible: Sequence[int], available: int) -> None:
+    """Take cells from the widest flexible column until the row fits or none can give any more."""
+    while sum(widths) + len(GAP) * (len(widths) - 1) > available:
+        widest = max(
+            (at for at in flexible if widths[at] > NARROWEST), key=lambda at: widths[at], default=None
+        )
+        if widest is None:
+            return
+        widths[widest] -= 1
 
-    at = header.index(name)
-    return max([len(name), *(cell_len(plain(row[at])) for row in rows)])
+
+def _styled(cell: str, style: str) -> str:
+    text = cell.rstrip()
+    return f"\x1b[{style}m{text}\x1b[0m{' ' * (len(cell) - len(text))}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from moorage.cli.text import plain
+from moorage.core.errors import MoorageError
 
 UNLIMITED = 100_000
 """Width used where nothing is cut: off a terminal, when nobody set COLUMNS."""
@@ -20,6 +21,13 @@ UNLIMITED = 100_000
 
 class OutputClosed(Exception):
     """Whoever read our stdout has gone: nothing more can be said there."""
+
+
+def unwritable(error: OSError) -> MoorageError:
+    """What to say when stdout or stderr cannot take data."""
+    return MoorageError(
+        f"cannot write the output: {error.strerror}", hint="see whether the disk it goes to is full"
+    )
 
 
 @dataclass
@@ -68,7 +76,8 @@ class Terminal:
         return shutil.get_terminal_size((80, 24)).columns if self.stdout_tty else UNLIMITED
 
     def data(self, text: str) -> None:
-        """Write text to stdout and flush it. Raises OutputClosed when nobody reads it any more."""
+        """Write text to stdout and flush it. Raises OutputClosed when nobody reads it any more, and
+        MoorageError when it cannot be written (a full disk)."""
         if sys.stdout is None:
             raise OutputClosed
         try:
@@ -76,6 +85,8 @@ class Terminal:
             sys.stdout.buffer.flush()
         except (BrokenPipeError, ValueError) as error:
             raise OutputClosed from error
+        except OSError as error:
+            raise unwritable(error) from error
 
     def say(self, text: str) -> None:
         """A line for the person, on stderr. Never fails: a lost notice must not end a command."""

@@ -76,7 +76,7 @@ def _table(call: Call, views: list[SessionView]) -> str:
         header += ["RESTARTS", "POD", "WORKSPACE", "IMAGE"]
     now = time.time()
     rows = [_row(view, now, wide) for view in views]
-    return table(call.terminal, header, rows, flexible=("AGENT", "NODE", "REASON", "POD", "IMAGE"))
+    return table(call.terminal, header, rows, flexible=() if wide else ("AGENT", "NODE", "REASON"))
 
 
 def _row(view: SessionView, now: float, wide: bool) -> list[str]:

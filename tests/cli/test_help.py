@@ -1,0 +1,67 @@
+"""``--help``: examples first, the same text everywhere, and light: it loads no adapter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from moorage.cli.app import root_command
+from moorage.cli.command import VerbCommand
+from moorage.cli.verbs import VERBS
+from tests.cli.harness import Cli, compare
+
+
+@pytest.mark.parametrize("words", [(), *[(verb,) for verb in VERBS], ("template", "check")], ids=" ".join)
+def test_help_is_as_recorded_fits_80_columns_and_asks_nobody(cli: Cli, words: tuple[str, ...]) -> None:
+    result = cli(*words, "--help")
+    assert (result.code, result.err) == (0, "")
+    assert max(len(line) for line in result.text.splitlines()) <= 90
+    assert cli.verbs.calls == []
+    compare(f"help/{'-'.join(words) or 'moorage'}.txt", result.text)
+
+
+@pytest.mark.parametrize("verb", list(VERBS))
+def test_the_summary_in_the_table_is_the_verbs_own(verb: str) -> None:
+    root = root_command()
+    command = root.get_command(click.Context(root), verb)
+    assert command is not None
+    assert command.name == verb
+    assert command.get_short_help_str(limit=200) == VERBS[verb].summary
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "template"])
+def test_every_verb_shows_examples_that_name_it(verb: str) -> None:
+    root = root_command()
+    command = root.get_command(click.Context(root), verb)
+    assert isinstance(command, VerbCommand)
+    assert command.examples
+    assert all(f"moorage {verb}" in example for example in command.examples)
+
+
+HEAVY = ("aiohttp", "sqlalchemy", "cryptography", "alembic", "msgspec", "rich", "yaml", "asyncio")
+LOADED = """
+import sys
+from collections.abc import Mapping
+from moorage.cli.app import run_cli
+class Bare:
+    environ = {}
+run_cli(sys.argv[1:], Bare())
+print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+"""
+
+
+def test_help_loads_no_heavy_module() -> None:
+    process = subprocess.run(
+        [sys.executable, "-c", LOADED, "--help"], capture_output=True, text=True, check=True
+    )
+    loaded = set(process.stderr.split())
+    assert "click" in loaded
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_the_version_flag_asks_nobody(cli: Cli) -> None:
+    assert cli("--version").text == "moorage 0.1.0\n"
+    assert cli.verbs.calls == []
