@@ -1,0 +1,52 @@
+"""Sessions on the real node, by the command a person types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from .commands import Moorage
+
+Template = Callable[..., Path]
+
+
+@pytest.fixture
+def moorage(kubeconfig: Path, namespace: str, tmp_path: Path) -> Iterator[Moorage]:
+    """The command, with a fresh data folder and namespace."""
+    home = tmp_path / "home"
+    home.mkdir()
+    command = Moorage(kubeconfig, namespace, home)
+    yield command
+    command.end()
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Template:
+    """`template(main={...}, spec={...}, **metadata)` → path of a PodTemplate on the test image."""
+
+    def write(
+        main: dict[str, Any] | None = None, spec: dict[str, Any] | None = None, name: str = "pod.yaml"
+    ) -> Path:
+        container = {
+            "name": "agent",
+            "image": "localhost/busybox:test",
+            "imagePullPolicy": "Never",
+            **(main or {}),
+        }
+        extra = dict(spec or {})
+        containers = [container, *extra.pop("containers", [])]
+        document = {
+            "apiVersion": "v1",
+            "kind": "PodTemplate",
+            "metadata": {"name": "test"},
+            "template": {"spec": {"terminationGracePeriodSeconds": 2, "containers": containers, **extra}},
+        }
+        path = tmp_path / name
+        path.write_text(yaml.safe_dump(document))
+        return path
+
+    return write
