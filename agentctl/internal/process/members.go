@@ -105,24 +105,25 @@ const pollPeriod = 20 * time.Millisecond
 // end sends first to everything that came from leader, SIGKILL once grace is over, and returns when
 // nothing is left, or ctx ends.
 func (t *Table) end(ctx context.Context, leader int, tag string, first syscall.Signal, grace time.Duration) error {
-	left := t.members(leader, tag)
-	if leader > 0 {
-		_ = syscall.Kill(-leader, first)
-	}
-	for _, e := range left {
-		if e.group != leader {
-			_ = syscall.Kill(e.pid, first)
-		}
-		_ = syscall.Kill(e.pid, syscall.SIGCONT) // a stopped process acts on no signal
-	}
 	deadline := time.Now().Add(grace)
+	told := map[int]bool{}
 	for {
-		if left = t.members(leader, tag); len(left) == 0 {
+		left := t.members(leader, tag)
+		if len(left) == 0 {
 			return nil
 		}
+		number := first
 		if !time.Now().Before(deadline) {
-			for _, e := range left {
-				_ = syscall.Kill(e.pid, syscall.SIGKILL)
+			number, told = syscall.SIGKILL, map[int]bool{}
+			if leader > 0 {
+				_ = syscall.Kill(-leader, number) // at one stroke: who forks faster than we look is in it
+			}
+		}
+		for _, e := range left {
+			if !told[e.pid] { // each once: those forked meanwhile too
+				told[e.pid] = true
+				_ = syscall.Kill(e.pid, number)
+				_ = syscall.Kill(e.pid, syscall.SIGCONT) // a stopped process acts on no signal
 			}
 		}
 		select {

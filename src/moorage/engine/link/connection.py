@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from moorage.core.errors import LinkError, MoorageError
@@ -50,7 +50,7 @@ class LinkConnection:
     def start(self) -> None:
         """Begin to read, write and ping."""
         for job in (self._read, self._write, self._ping):
-            self._tasks.append(asyncio.create_task(self._guard(job())))
+            self._tasks.append(asyncio.create_task(self._guard(job)))
 
     async def open(self, request: dict[str, Any]) -> LinkStream:
         """Open a stream; waits while as many are open as agentctl allows. LinkError when dead."""
@@ -109,9 +109,9 @@ class LinkConnection:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._stream.close()
 
-    async def _guard(self, job: Coroutine[Any, Any, None]) -> None:
+    async def _guard(self, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
-            await job
+            await job()
         except LinkError as error:
             self._fail(error)
         except Exception as error:
