@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from moorage.core.amounts import check_amounts, check_requests
 from moorage.core.images import image_fault
 from moorage.core.names import is_dns_label, is_label_value, is_object_name
 from moorage.core.nodes import Mapping, Node, Scalar, item, shown
@@ -22,6 +23,7 @@ _PORT_NAME = re.compile(r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
 _KEY_NAME = re.compile(r"(?=.{1,63}$)[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _ENV_NAME = re.compile(r"[\x20-\x3c\x3e-\x7e]+")
 _MAX_PORT = 65535
+_IDENTITIES = 2**31
 
 
 def _string(node: Node) -> str | None:
@@ -70,6 +72,18 @@ def _port_number(findings: Findings, node: Node, path: str) -> None:
     value = node.value if isinstance(node, Scalar) else None
     if isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= _MAX_PORT:
         findings.error(node, path, "out_of_range", f"{value} is no port", f"ports go from 1 to {_MAX_PORT}")
+
+
+def _host_port(findings: Findings, node: Node, path: str) -> None:
+    if not (isinstance(node, Scalar) and node.value == 0):  # 0 is how Kubernetes spells none
+        _port_number(findings, node, path)
+
+
+def _identity(findings: Findings, node: Node, path: str) -> None:
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, int) and not isinstance(value, bool) and not 0 <= value < _IDENTITIES:
+        hint = f"user and group numbers go from 0 to {_IDENTITIES - 1}"
+        findings.error(node, path, "out_of_range", f"{value} is no user or group", hint)
 
 
 def _env_name(findings: Findings, node: Node, path: str) -> None:
@@ -145,7 +159,15 @@ _FORMATS: Final[dict[tuple[str, str], _Check]] = {
     ("ObjectMeta", "annotations"): _keys,
     ("LabelSelector", "matchLabels"): _labels,
     ("ContainerPort", "name"): _port_name,
-    **{("ContainerPort", name): _port_number for name in ("containerPort", "hostPort")},
+    ("ContainerPort", "containerPort"): _port_number,
+    ("ContainerPort", "hostPort"): _host_port,
+    **{
+        (kind, name): _identity
+        for kind in ("PodSecurityContext", "SecurityContext")
+        for name in ("fsGroup", "runAsGroup", "runAsUser")
+    },
+    **{("ResourceRequirements", name): check_amounts for name in ("limits", "requests")},
+    **{(kind, "resources"): check_requests for kind in ("Container", "PodSpec")},
     ("EnvVar", "name"): _env_name,
     **{(kind, "image"): _image for kind in ("Container", "EphemeralContainer")},
     ("VolumeMount", "mountPath"): _mount_path,
@@ -158,5 +180,7 @@ _FORMATS: Final[dict[tuple[str, str], _Check]] = {
 def check_format(findings: Findings, type_name: str, field: str, node: Node, path: str) -> None:
     """Report what is wrong with the form of a field's value; wrong types are reported elsewhere."""
     check = _FORMATS.get((type_name, field))
-    if check is not None:
+    # Kubernetes takes an empty name of these for none.
+    unset = type_name == "PodSpec" and _string(node) == ""
+    if check is not None and not unset:
         check(findings, node, path)
