@@ -80,11 +80,11 @@ class Leader:
         while True:
             await asyncio.sleep(self._retry_every)
             left = self._renewed + self._renew_deadline - time.monotonic()
-            try:
-                async with asyncio.timeout(max(0.0, left)):
+            if left <= 0:
+                raise LeadershipLost(f"the lease {self._name} was not renewed in time")
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
                     await self._attempt()
-            except TimeoutError:
-                raise LeadershipLost(f"the lease {self._name} was not renewed in time") from None
             if self._seen is not None and self._seen.record[0] not in ("", self._identity):
                 raise LeadershipLost(f"the lease {self._name} is held by another")
 

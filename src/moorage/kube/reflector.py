@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from types import TracebackType
 from typing import Any
 
@@ -136,8 +136,11 @@ class Reflector:
     async def _watch(self, request: Watch) -> tuple[End, str]:
         initial = request.initial
         try:
-            async with asyncio.timeout(self._initial_limit if initial else None) as limit:
-                async for event in self._events(request):
+            async with (
+                asyncio.timeout(self._initial_limit if initial else None) as limit,
+                contextlib.aclosing(self._events(request)) as events,
+            ):
+                async for event in events:
                     known = self._state.synced, self._state.resource_version
                     verdict = self._state.event(event.type, self._typed(event.object))
                     if isinstance(verdict, End):
@@ -157,7 +160,7 @@ class Reflector:
             return End.FAILED, "the watch ended inside its initial events"
         return End.CLOSED, "the watch ended"
 
-    async def _events(self, request: Watch) -> AsyncIterator[_Event]:
+    async def _events(self, request: Watch) -> AsyncGenerator[_Event, None]:
         lines = LineSplitter()
         params = [*self._selectors, *_watch_params(request)]
         async with self._transport.stream(self._path, params=params, idle=self._silence_limit) as response:
