@@ -11,6 +11,7 @@ import argparse
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -42,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     up.add_argument(
         "--kwok", type=int, default=None, metavar="N", help="fake amd64 nodes, plus one arm64 (0)"
     )
+    up.add_argument("--owner", type=int, default=0, metavar="PID", help="the test run it belongs to")
     up.add_argument("--dry-run", action="store_true", help="only say what would be created")
     for sub in (up, command("build", "compile the programs and print their folder")):
         sub.add_argument(
@@ -111,7 +113,7 @@ def _up(cluster: Cluster, args: argparse.Namespace) -> None:
         lifecycle.announce(cluster, nodes, kwok)
         return
     try:
-        current = lifecycle.up(cluster, nodes, kwok)
+        current = lifecycle.up(cluster, nodes, kwok, args.owner)
     except (Failure, Died):
         if Cluster(cluster.dir).exists:
             say(f"not complete: `launcher.py down --dir {cluster.dir}` removes what was made")
@@ -170,7 +172,7 @@ def _writes(cluster: Cluster, args: argparse.Namespace) -> None:
         print(f"{count:7}  {'  '.join(key)}")
 
 
-COMMANDS = {
+COMMANDS: dict[str, Callable[[Cluster, argparse.Namespace], None]] = {
     "up": _up,
     "down": _down,
     "status": _status,

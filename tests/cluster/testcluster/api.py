@@ -28,7 +28,7 @@ class Api:
     def open(
         self, method: str, path: str, body: Json = None, kind: str = "application/json", timeout: float = 30
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Send a request; the caller reads the response (line by line for a watch) and closes the connection."""
+        """Send a request; the caller reads the response (a watch: line by line) and closes the connection."""
         connection = http.client.HTTPSConnection(self.host, self.port, context=self.tls, timeout=timeout)
         headers = {"Content-Type": kind, "User-Agent": self.agent}
         connection.request(method, path, json.dumps(body) if body is not None else None, headers)

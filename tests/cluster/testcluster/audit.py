@@ -85,7 +85,7 @@ class AuditLog:
         )
 
     def settle(self) -> None:
-        """Return when everything answered before this call is in the log: a question of ours shows up there."""
+        """Return when everything answered before this call is in the log."""
         token = f"settle-{uuid.uuid4()}"
         api = Api(self.cluster, agent=token)
         if api("GET", f"/api/v1/namespaces/default/configmaps/{token}")[0] != 404:
@@ -140,6 +140,28 @@ class AuditLog:
                 for line in file:
                     if line.endswith(b"\n"):
                         yield json.loads(line)
+
+
+class Judge:
+    """The audit log from one moment on, complete each time it is asked."""
+
+    def __init__(self, log: AuditLog) -> None:
+        self.log = log
+        self._since = log.mark()
+
+    def forget(self) -> None:
+        """Start anew: events up to now are not seen any more."""
+        self.log.settle()
+        self._since = self.log.mark()
+
+    def events(self, **filters: Any) -> list[Event]:
+        """As AuditLog.events, after everything answered so far has reached the log."""
+        self.log.settle()
+        return self.log.events(self._since, **filters)
+
+    def writes(self, **filters: Any) -> list[Event]:
+        """Only what could change something."""
+        return self.events(writes=True, **filters)
 
 
 def parse(raw: dict[str, Any]) -> Event:

@@ -47,7 +47,8 @@ class Cluster:
         self.dir = Path(directory).resolve()
         if len(str(self.dir)) > LONGEST_DIR:
             raise Failure(
-                f"--dir is too long for unix sockets, {LONGEST_DIR} characters at most: {self.dir}. Choose a shorter one, such as /tmp/c1"
+                f"--dir is too long for unix sockets, {LONGEST_DIR} characters at most: {self.dir}. "
+                "Choose a shorter one, such as /tmp/c1"
             )
         self.id = hashlib.sha256(str(self.dir).encode()).hexdigest()[:6]
         self.file = self.dir / "state.json"

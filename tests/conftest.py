@@ -1,0 +1,120 @@
+"""The real cluster as pytest fixtures; and which tests may use it.
+
+A test marked `cluster` (API server) or `node` (also a kubelet) runs only with --cluster,
+MOORAGE_TEST_CLUSTER=1 or CI=true; else it is deselected, and nothing here starts anything. The
+first test that asks for the fixture `cluster` starts it; docs/test-cluster.md lists the variables.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from testcluster import testrun
+from testcluster.audit import AuditLog, Judge
+from testcluster.cluster import Cluster
+from testcluster.shell import wait_for
+from testcluster.testrun import RealCluster
+
+ASKED = "MOORAGE_TEST_CLUSTER"
+TIERS = ("cluster", "node")
+Rules = list[dict[str, Any]]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cluster", action="store_true", help="also run tests marked cluster or node")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--cluster") or os.environ.get("CI") == "true":
+        os.environ[ASKED] = "1"  # the workers of pytest-xdist and the table of skips read it here
+    testrun.begin_run()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    testrun.end_run()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tiers = {item: _tier(item) for item in items}
+    if os.environ.get(ASKED) != "1":
+        left_out = [item for item, tier in tiers.items() if tier]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item, tier in tiers.items() if not tier]
+        return
+    own = not os.environ.get(testrun.KUBECONFIG)
+    for item, tier in tiers.items():
+        if tier == "node" and own and os.geteuid():
+            item.add_marker(pytest.mark.skip(reason="a real node needs root"))
+    config.stash[NODES] = int("node" in tiers.values() and not os.geteuid())
+
+
+NODES = pytest.StashKey[int]()
+
+
+def _tier(item: pytest.Item) -> str:
+    tier = next((name for name in reversed(TIERS) if item.get_closest_marker(name)), "")
+    if not tier and "cluster" in getattr(item, "fixturenames", ()):
+        raise pytest.UsageError(f"{item.nodeid} uses the fixture cluster: mark it `cluster` or `node`")
+    return tier
+
+
+@pytest.fixture(scope="session")
+def cluster(pytestconfig: pytest.Config) -> RealCluster:
+    """The cluster of this run. With tests marked `node` among the selected ones it has a real node."""
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    if capture is None:
+        return testrun.acquire(pytestconfig.stash[NODES])
+    with capture.global_and_fixture_disabled():  # a first build takes minutes: let it be seen
+        return testrun.acquire(pytestconfig.stash[NODES])
+
+
+@pytest.fixture
+def kubeconfig(cluster: RealCluster) -> Path:
+    """Path of the administrator's kubeconfig."""
+    return cluster.kubeconfig
+
+
+@pytest.fixture
+def kubectl(cluster: RealCluster) -> Callable[..., str]:
+    """`kubectl(*args, stdin=None, check=True, kubeconfig=None)` → stdout; Failure when refused."""
+    return cluster.kubectl
+
+
+@pytest.fixture
+def namespace(cluster: RealCluster, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A namespace of this test alone, with its default ServiceAccount."""
+    slug = re.sub("[^a-z0-9]+", "-", request.node.name.lower())[:36].strip("-")
+    name = f"{slug}-{secrets.token_hex(3)}"
+    cluster.kubectl("create", "namespace", name)
+    wait_for(
+        "the ServiceAccount", lambda: cluster.kubectl("-n", name, "get", "serviceaccount", "default"), 30
+    )
+    yield name
+    cluster.kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")
+
+
+@pytest.fixture
+def local_cluster(cluster: RealCluster) -> Cluster:
+    """The launcher's own cluster, for what a kubeconfig cannot do: audit log, volumes on disk, restarts."""
+    if cluster.local is None:
+        pytest.skip("needs the launcher's own cluster, not MOORAGE_TEST_KUBECONFIG")
+    return cluster.local
+
+
+@pytest.fixture
+def audit(local_cluster: Cluster) -> Judge:
+    """What the API servers were asked since the test began."""
+    return Judge(AuditLog(local_cluster))
+
+
+@pytest.fixture
+def limited_user(cluster: RealCluster, namespace: str, tmp_path: Path) -> Callable[[Rules], Path]:
+    """`limited_user(rules)` → kubeconfig of a user who may do just that, in the test's namespace."""
+    return lambda rules: testrun.limited_kubeconfig(cluster, namespace, rules, tmp_path)
