@@ -16,8 +16,8 @@ from moorage.core.kinds import CLAIMS, PODS, Json, Resource
 from moorage.core.observed import Absent, from_problem
 from moorage.core.owned_fields import claim_conflicts, pod_conflicts
 from moorage.core.plans import actions as do
-from moorage.core.plans.changes import own
-from moorage.core.session import Diagnosis, Session, WorkspaceMode, change
+from moorage.core.plans.changes import enter, own
+from moorage.core.session import Diagnosis, Phase, Session, WorkspaceMode, change
 from moorage.core.workload import session_claim, session_pod
 from moorage.engine.connection import Connection
 from moorage.engine.creation import Creation
@@ -151,13 +151,12 @@ class Actor:
         spec = ProcessSpec(argv=agent.argv, env=await self._env(session), cwd=agent.cwd, tty=agent.tty)
         started = await link.start_agent(spec, base_offset=end, start_id=start_id)
         hello = link.hello
-        self._say("agent", f"pid {started.pid}: {agent.argv[0]}")
         assert session.run is not None
         base = started.oldest if status.state == "none" else max(end, status.end)
         run = change(session.run, epoch=hello.epoch, pod_uid=hello.pod_uid, base_offset=base)
-        run = change(run, started_at=self._clock.now())
-        ran: Session = change(session, run=run, ever_ran=True)
-        return ran
+        now = self._clock.now()
+        ran: Session = change(session, run=change(run, started_at=now), ever_ran=True)
+        return enter(ran, Phase.RUNNING, now)
 
     async def _env(self, session: Session) -> dict[str, str]:
         """Resolved anew at each start; never stored in a record."""

@@ -79,7 +79,6 @@ class Observer:
         node = await self._node(pod) if deleting else Unknown("not asked for")
         presence = pod_gone(Present(pod), node, now).presence
         running, diagnosis = main.state == "running", None
-        self.raw_events = []
         if not running:
             self.raw_events = await self.events(pod)
             diagnosis = diagnose_pod(pod, inventory.snapshot.main_container, self.raw_events, now)

@@ -11,14 +11,12 @@ from datetime import datetime
 
 from moorage.core.errors import ApiError, LinkError, MoorageError
 from moorage.core.kinds import EVENTS, Json
-from moorage.core.session import Phase, Session
+from moorage.core.session import Session
 from moorage.ports.link import Gap, Output
 from moorage.ports.store import SessionEvent
 from moorage.sessions.carry import POLL
 from moorage.sessions.parts import Parts
 from moorage.sessions.side_link import side_link
-
-LIVE = (Phase.RUNNING, Phase.DRAINING)
 
 
 async def logs(parts: Parts, name: str, *, follow: bool, offset: int) -> AsyncIterator[Output | Gap]:
@@ -47,7 +45,7 @@ async def logs(parts: Parts, name: str, *, follow: bool, offset: int) -> AsyncIt
 async def _held_in_pod(
     parts: Parts, session: Session, offset: int, *, follow: bool
 ) -> AsyncIterator[Output | Gap]:
-    if session.state.phase not in LIVE or session.run is None:
+    if session.run is None or not session.inventory.pod_uid:
         return
     try:
         link = await side_link(parts, session)

@@ -13,10 +13,10 @@ from typing import NoReturn
 from moorage.core.diagnosis import start_steps
 from moorage.core.errors import Conflict, IdentityChanged
 from moorage.core.observed import Observed, Present, Unknown
-from moorage.core.plans.actions import Action, Forget, Materialize, Plan, Retry, Terminal
+from moorage.core.plans.actions import Action, Forget, Materialize, Plan, Retry, StartAgent, Terminal
 from moorage.core.plans.observation import Seen, Trouble
 from moorage.core.plans.session import plan_session
-from moorage.core.session import Phase, Session
+from moorage.core.session import Desired, Phase, Session
 from moorage.engine.act import Actor
 from moorage.engine.connection import Connection
 from moorage.engine.failure import ActionFailed
@@ -141,7 +141,8 @@ class Owner:
 
     def _report_steps(self) -> None:
         pod = self._observer.raw_pod
-        if pod is None or self.session.state.phase is Phase.RUNNING:
+        starting = self.session.intent.desired is Desired.RUNNING
+        if pod is None or not starting or self.session.state.phase is Phase.RUNNING:
             return
         main = self.session.inventory.snapshot.main_container
         for step, message in start_steps(pod, main, self._observer.raw_events):
@@ -166,6 +167,8 @@ class Owner:
         await self._save(acted)
         if isinstance(plan.action, Materialize):
             await self._parts.sources.discard(self.session.id)
+        if isinstance(plan.action, StartAgent):
+            self._say("agent", f"running: {self.session.agent.argv[0]}")
 
     async def _note_failure(self, action: Action, failed: ActionFailed) -> None:
         name = type(action).__name__
