@@ -69,6 +69,12 @@ def test_a_name_shared_by_a_helper_that_asserts_and_one_that_does_not_is_not_tru
     assert [finding.line for finding in tests_assert.check([test, strict, lax])] == [1]
 
 
+def test_the_helper_of_the_same_file_is_meant_before_others_of_its_name() -> None:
+    near = SourceFile(TEST, "def until(x):\n    assert x\n\ndef test_it():\n    until(1)\n")
+    far = SourceFile("tests/b.py", "def until(x):\n    return x\n")
+    assert list(tests_assert.check([near, far])) == []
+
+
 def test_a_go_test_must_be_able_to_fail() -> None:
     empty = sample(GO_TEST, "package x\n\nfunc TestIt(t *testing.T) {\n\tRun()\n}\n")
     fails = sample(
