@@ -5,6 +5,7 @@ Called by ``plans.session``. Level-triggered: any step may find itself done, und
 
 from __future__ import annotations
 
+from moorage.core.diagnosis import claim_missing
 from moorage.core.observed import Absent, Present, Unknown
 from moorage.core.plans.actions import (
     AdoptClaim,
@@ -124,7 +125,7 @@ def _storage(session: Session, seen: Seen, now: float) -> Plan | None:
             begun = enter(session, Phase.PROVISIONING_STORAGE, now)
             return retry(begun, CreateClaim(), seen.trouble)
         case Absent():
-            return fail(session, now, _claim_missing(session))
+            return fail(session, now, claim_missing(inventory.claim_name, inventory.namespace))
         case Present(claim):
             return _claim(session, claim, seen, now)
 
@@ -140,17 +141,6 @@ def _claim(session: Session, claim: ClaimSeen, seen: Seen, now: float) -> Plan |
         waiting = enter(session, Phase.PROVISIONING_STORAGE, now, reason="claim is being deleted")
         return Plan(waiting, None, Retry(1.0))
     return None
-
-
-def _claim_missing(session: Session) -> Diagnosis:
-    name, namespace = session.inventory.claim_name, session.inventory.namespace
-    return Diagnosis(
-        category="claim",
-        reason="ClaimMissing",
-        message=f"claim {name} does not exist in namespace {namespace}",
-        hint=f"see kubectl -n {namespace} get pvc, then name one with --claim; or use --workspace managed_pvc",
-        terminal=True,
-    )
 
 
 def _pod(session: Session, seen: Seen, now: float) -> Plan:
