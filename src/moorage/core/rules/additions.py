@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from moorage.core import owned
+from moorage.core.helper_container import main_mounts
 from moorage.core.kinds import Json
 from moorage.core.nodes import join
 from moorage.core.rules.pod import SPEC, Pod
+from moorage.core.session import HelperSpec
 
 ADDED, FORCED = "added", "forced"
 
@@ -28,14 +30,14 @@ class Addition:
 
 
 def fs_group(spec: Json, main: Json) -> int | None:
-    """The group that should own a claim: the main container's group, else its user; never root's.
+    """The group a claim is given to: the main container's, else the number of its user.
 
     ``spec`` is the Pod spec, ``main`` its main container, both as JSON. None where neither says which user
-    runs, or root does. A process is given this group beside its own, so any but root's will do.
+    runs, or root does, who can write anywhere.
     """
-    pod, container = spec.get("securityContext") or {}, main.get("securityContext") or {}
-    chosen = ({**pod, **container}.get(name) for name in ("runAsGroup", "runAsUser"))
-    return next((number for number in chosen if number), None)
+    security = {**(spec.get("securityContext") or {}), **(main.get("securityContext") or {})}
+    user, group = security.get("runAsUser"), security.get("runAsGroup")
+    return (user if group is None else group) if user else None
 
 
 def additions(pod: Pod, template: Json) -> tuple[Addition, ...]:
@@ -87,14 +89,18 @@ def _forced(pod: Pod) -> Iterator[Addition]:
         yield Addition(f"{SPEC}.nodeSelector[{key}]", value, why, FORCED)
     main = pod.main.path if pod.main else f"{SPEC}.containers"
     env = join(main, f"env[{owned.POD_UID_ENV}]")
-    mounts = (
-        (owned.OPT_VOLUME, owned.OPT_PATH, "emptyDir", "agentctl and its journal"),
-        (owned.RUN_VOLUME, owned.RUN_PATH, f"memory emptyDir, {owned.RUN_SIZE}", "the bootstrap nonce"),
-        (owned.WORKSPACE_VOLUME, owned.WORKSPACE_PATH, pod.options.workspace_mode, "the workspace"),
+    memory = {"emptyDir": {"medium": "Memory", "sizeLimit": owned.RUN_SIZE}}
+    volumes: tuple[tuple[str, Any, str], ...] = (
+        (owned.OPT_VOLUME, {"emptyDir": {}}, "agentctl and its journal"),
+        (owned.RUN_VOLUME, memory, "the bootstrap nonce, never on a disk"),
+        (owned.WORKSPACE_VOLUME, pod.options.workspace_mode, "the workspace"),
     )
-    for name, target, source, why in mounts:
+    for name, source, why in volumes:
         yield Addition(f"{SPEC}.volumes[{name}]", source, why, FORCED)
-        yield Addition(join(main, f"volumeMounts[{name}]"), target, why, FORCED)
+    reasons = {name: why for name, _, why in volumes}
+    for mount in main_mounts(HelperSpec(pod.options.helper_source)):
+        field = join(main, f"volumeMounts[{mount['mountPath']}]")
+        yield Addition(field, mount["name"], reasons[mount["name"]], FORCED)
     yield Addition(env, "metadata.uid", "agentctl tells which Pod it is in", FORCED)
     for name in ("command", "args", "workingDir"):
         yield Addition(join(main, name), "Moorage's own", "the container waits for agentctl", FORCED)
