@@ -1,8 +1,8 @@
 """A test that cannot fail proves nothing: every test asserts, itself or through a helper that does.
 
 Counts as asserting: an ``assert`` that is not always true, ``pytest.raises``, ``warns`` and ``fail``,
-``raise AssertionError``, and a call of a function under tests/ that asserts. Helpers are found by name, first in
-the same file; where several share a name, all of them must assert.
+``raise AssertionError``, and a call of a function under tests/ that asserts. Helpers are found by name, first
+in the same file; where several share a name, all of them must assert.
 """
 
 from __future__ import annotations
