@@ -29,25 +29,25 @@ def token(source: str) -> dict[str, str]:
 
 
 RISKS = [
-    ("host_namespace", "template.spec.hostNetwork", {"spec": "hostNetwork: true"}),
-    ("host_namespace", "template.spec.hostPID", {"spec": "hostPID: true"}),
-    ("host_namespace", "template.spec.hostIPC", {"spec": "hostIPC: true"}),
-    ("shared_processes", "template.spec.shareProcessNamespace", {"spec": "shareProcessNamespace: true"}),
-    ("token_automount", "template.spec.automountServiceAccountToken", {"spec": "automountServiceAccountToken: true"}),
-    ("host_path", "template.spec.volumes[0].hostPath",
+    ("host_namespace", "hostNetwork", {"spec": "hostNetwork: true"}),
+    ("host_namespace", "hostPID", {"spec": "hostPID: true"}),
+    ("host_namespace", "hostIPC", {"spec": "hostIPC: true"}),
+    ("shared_processes", "shareProcessNamespace", {"spec": "shareProcessNamespace: true"}),
+    ("token_automount", "automountServiceAccountToken", {"spec": "automountServiceAccountToken: true"}),
+    ("host_path", "volumes[0].hostPath",
      {"spec": "volumes: [{name: v, hostPath: {path: /}}]", "mounts": MOUNTED}),
-    ("api_token", "template.spec.volumes[0].projected.sources[0].serviceAccountToken", token("{path: t}")),
-    ("api_token", "template.spec.volumes[0].projected.sources[0].serviceAccountToken",
+    ("api_token", "volumes[0].projected.sources[0].serviceAccountToken", token("{path: t}")),
+    ("api_token", "volumes[0].projected.sources[0].serviceAccountToken",
      token("{path: t, audience: https://kubernetes.default.svc.cluster.local}")),
-    ("mutable_image", "template.spec.containers[0].image", {"image": "agent"}),
-    ("mutable_image", "template.spec.containers[0].image", {"image": "registry.example:5000/agent:latest"}),
-    ("mutable_image", "template.spec.containers[0].image", {"image": "agent:main"}),
-    ("host_port", "template.spec.containers[0].ports[0].hostPort", {"ports": "[{containerPort: 80, hostPort: 80}]"}),
-    ("privileged", "template.spec.containers[0].securityContext.privileged", {"security": "{privileged: true}"}),
-    ("privilege_escalation", "template.spec.containers[0].securityContext.allowPrivilegeEscalation",
+    ("mutable_image", "containers[0].image", {"image": "agent"}),
+    ("mutable_image", "containers[0].image", {"image": "registry.example:5000/agent:latest"}),
+    ("mutable_image", "containers[0].image", {"image": "agent:main"}),
+    ("host_port", "containers[0].ports[0].hostPort", {"ports": "[{containerPort: 80, hostPort: 80}]"}),
+    ("privileged", "containers[0].securityContext.privileged", {"security": "{privileged: true}"}),
+    ("privilege_escalation", "containers[0].securityContext.allowPrivilegeEscalation",
      {"security": "{allowPrivilegeEscalation: true}"}),
-    ("unmasked_proc", "template.spec.containers[0].securityContext.procMount", {"security": "{procMount: Unmasked}"}),
-    ("added_capability", "template.spec.containers[0].securityContext.capabilities.add[0]",
+    ("unmasked_proc", "containers[0].securityContext.procMount", {"security": "{procMount: Unmasked}"}),
+    ("added_capability", "containers[0].securityContext.capabilities.add[0]",
      {"security": "{capabilities: {add: [NET_ADMIN], drop: [ALL]}}"}),
 ]  # fmt: skip
 
@@ -58,7 +58,7 @@ RISKS = [
 def test_a_risk_is_a_warning_and_with_the_policy_an_error(
     code: str, field: str, changes: dict[str, str]
 ) -> None:
-    text = TEMPLATE.format(**{**QUIET, **changes})
+    text, field = TEMPLATE.format(**{**QUIET, **changes}), f"template.spec.{field}"
     warned = check_template(text)
     assert warned.valid
     assert [(problem.code, problem.field) for problem in warned.warnings] == [(code, field)]
