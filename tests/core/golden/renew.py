@@ -1,6 +1,7 @@
 """Write the problems of every case of bad_templates.yaml anew: ``python tests/core/golden/renew.py``.
 
-For a change of rules or words; read the diff before you commit it. Documents and options are kept.
+For a change of rules or words; read the diff before you commit it. Documents and options are kept; one
+that is no text stands as ``!!binary``.
 """
 
 from __future__ import annotations

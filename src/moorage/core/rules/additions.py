@@ -102,8 +102,10 @@ def _forced(pod: Pod) -> Iterator[Addition]:
         field = join(main, f"volumeMounts[{mount['mountPath']}]")
         yield Addition(field, mount["name"], reasons[mount["name"]], FORCED)
     yield Addition(env, "metadata.uid", "agentctl tells which Pod it is in", FORCED)
-    for name in ("command", "args", "workingDir"):
-        yield Addition(join(main, name), "Moorage's own", "the container waits for agentctl", FORCED)
+    why = "the container waits for agentctl, which runs the agent in the workspace"
+    yield Addition(join(main, "command"), "Moorage's own", why, FORCED)
+    for name in ("args", "workingDir"):
+        yield Addition(join(main, name), None, why, FORCED)
     if pod.options.helper_source == "image":
         helper = f"{SPEC}.initContainers[{owned.HELPER_CONTAINER}]"
         yield Addition(helper, "the helper image", "it copies agentctl; small, satisfies restricted", FORCED)
