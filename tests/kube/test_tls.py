@@ -142,15 +142,15 @@ async def test_an_old_authority_and_another_server_name_are_accepted(connect: An
 
 
 @pytest.mark.parametrize(
-    "cluster",
+    "fields",
     ["", ", certificate-authority: ca.crt", ", certificate-authority: ca.crt, tls-server-name: other"],
     ids=["system authorities", "the address as name", "another name"],
 )
 async def test_a_server_that_does_not_prove_itself_gets_nothing(
-    connect: Any, secure: SecureApi, cluster: str
+    connect: Any, secure: SecureApi, fields: str
 ) -> None:
     with pytest.raises(ApiError) as caught:
-        await name(connect(cluster))
+        await name(connect(fields))
     assert (caught.value.problem.reason, caught.value.problem.sent) == ("Certificate", "no")
     assert "certificate-authority" in caught.value.hint
     assert secure.served == 0

@@ -72,6 +72,16 @@ def strict_causes(message: str) -> tuple[tuple[str, str, str], ...]:
     return tuple(causes)
 
 
+def refused_stream(error: ApiError, subresource: str) -> ApiError:
+    """A refused upgrade, with a hint where the server's own words do not say which right is missing.
+
+    Since 1.35 an upgrade is checked for ``get`` and then for ``create``; the second refusal names nothing.
+    """
+    if error.problem.http_status != 403:
+        return error
+    return ApiError(error.problem, hint=f"the identity needs both verbs, get and create, on {subresource}")
+
+
 def no_answer(error: BaseException, address: str) -> ApiError:
     """The error for a request without an answer: ``no`` when the connection was never made."""
     certificate = isinstance(error, aiohttp.ClientConnectorCertificateError)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from moorage.core.errors import LinkError
+from moorage.core.errors import ApiError, LinkError
 from moorage.core.kinds import PODS
 from moorage.core.wire.exec import SUBPROTOCOLS, ExecProtocol, ExecProtocolError, Output
+from moorage.kube.answers import refused_stream
 from moorage.kube.spool import Spool
 from moorage.kube.transport import Transport
 from moorage.kube.websocket import DEAD_AFTER, PING_EVERY, DrainedSocket
@@ -103,7 +104,11 @@ async def open_exec(
     params = [("command", part) for part in command]
     params += [("container", container), ("stdin", "true"), ("stdout", "true")]
     params += [("tty", "true")] if tty else [("stderr", "true")]
-    socket = await transport.websocket(PODS.path(namespace, pod, "exec"), params=params, protocols=protocols)
+    path = PODS.path(namespace, pod, "exec")
+    try:
+        socket = await transport.websocket(path, params=params, protocols=protocols)
+    except ApiError as error:
+        raise refused_stream(error, "pods/exec") from None
     try:
         stream = PodExec(ExecProtocol(socket.protocol or ""), Spool())
     except ExecProtocolError as error:

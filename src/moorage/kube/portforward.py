@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 
-from moorage.core.errors import LinkError
+from moorage.core.errors import ApiError, LinkError
 from moorage.core.kinds import PODS
 from moorage.core.wire.portforward import SUBPROTOCOLS, ForwardProtocol, Opened, Received, Refused
+from moorage.kube.answers import refused_stream
 from moorage.kube.spool import Spool
 from moorage.kube.transport import Transport
 from moorage.kube.websocket import DEAD_AFTER, PING_EVERY, DrainedSocket
@@ -86,9 +87,11 @@ async def open_forward(
 
     A port nobody listens on shows only at the first read: the node announces first and dials then.
     """
-    socket = await transport.websocket(
-        PODS.path(namespace, pod, "portforward"), params=[("ports", str(port))], protocols=SUBPROTOCOLS
-    )
+    path, params = PODS.path(namespace, pod, "portforward"), [("ports", str(port))]
+    try:
+        socket = await transport.websocket(path, params=params, protocols=SUBPROTOCOLS)
+    except ApiError as error:
+        raise refused_stream(error, "pods/portforward") from None
     stream = ForwardedPort(port)
     stream.attach(
         DrainedSocket(socket, stream.received, stream.ended, ping_every=ping_every, dead_after=dead_after)

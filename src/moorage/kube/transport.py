@@ -13,8 +13,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import aiohttp
 import msgspec
@@ -48,6 +49,7 @@ class Transport:
         self._calls: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
         self._closed = False
+        self._stream_transports: weakref.WeakSet[asyncio.BaseTransport] = weakref.WeakSet()
 
     async def call(
         self,
@@ -164,6 +166,12 @@ class Transport:
         for session in (self._calls, self._streams):
             if session is not None:
                 await session.close()
+        # A closed TLS connection waits for the other side's goodbye, out of the session's sight. Whoever
+        # closes a cluster may end the event loop next, so nothing is waited for.
+        for transport in list(self._stream_transports):
+            if isinstance(transport, asyncio.WriteTransport):
+                transport.abort()
+        await asyncio.sleep(0)
 
     async def _patiently(self, read: bool, send: Callable[[], Awaitable[T]]) -> T:
         """Try again where that is safe. The caller's timeout bounds all of it."""
@@ -203,16 +211,25 @@ class Transport:
         if self._closed:
             raise answers.not_sent("Closed", "the connection to the cluster was closed")
         if self._calls is None or self._streams is None:
-            self._calls = _new_session(limit=64)
-            self._streams = _new_session(limit=0)
+            self._calls = _new_session(64, False)
+            self._streams = _new_session(0, self._stream_began)
         return self._streams if streams else self._calls
 
+    async def _stream_began(self, response: aiohttp.ClientResponse) -> None:
+        """Note the connection; read the body of a refused upgrade, which ``ws_connect`` would drop."""
+        if response.connection is not None and response.connection.transport is not None:
+            self._stream_transports.add(response.connection.transport)
+        if response.status >= 300:
+            raise answers.refusal(response.status, response.headers, await _some(response))
 
-def _new_session(limit: int) -> aiohttp.ClientSession:
+
+def _new_session(
+    limit: int, began: Literal[False] | Callable[[aiohttp.ClientResponse], Awaitable[None]]
+) -> aiohttp.ClientSession:
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=limit, socket_factory=_keepalive_socket),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
-        raise_for_status=_refuse if limit == 0 else False,
+        raise_for_status=began,
         read_bufsize=READ_BUFFER,
         cookie_jar=aiohttp.DummyCookieJar(),
         skip_auto_headers=("User-Agent",),
@@ -221,12 +238,6 @@ def _new_session(limit: int) -> aiohttp.ClientSession:
     # was carried out and then repeated would come back as a Conflict, and look as if it never was.
     session._retry_connection = False
     return session
-
-
-async def _refuse(response: aiohttp.ClientResponse) -> None:
-    """Read the body of a refused upgrade, which ``ws_connect`` itself would drop."""
-    if response.status >= 300:
-        raise answers.refusal(response.status, response.headers, await _some(response))
 
 
 async def _some(response: aiohttp.ClientResponse) -> bytes:
