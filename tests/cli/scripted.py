@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,10 +49,11 @@ from moorage.ports.streams import ByteStream
 
 @dataclass(frozen=True)
 class Pause:
-    """Wait until the attachment got a signal, input that ends with ``until``, or for ever."""
+    """Wait until the attachment got a signal, a size, input that ends with ``until``, or for ever."""
 
     until: bytes | None = None
     signalled: bool = False
+    size: tuple[int, int] | None = None
 
 
 Step = Happening | Pause | MoorageError
@@ -121,6 +122,7 @@ class ScriptedAttachment:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     received: bytearray = field(default_factory=bytearray)
     signals: list[int] = field(default_factory=list)
+    sizes: list[tuple[int, int]] = field(default_factory=list)
 
     async def happenings(self) -> AsyncIterator[Happening]:
         for step in self.steps:
@@ -134,6 +136,7 @@ class ScriptedAttachment:
     async def _wait(self, pause: Pause) -> None:
         while not (
             (pause.signalled and self.signals)
+            or (pause.size is not None and pause.size in self.sizes)
             or (pause.until is not None and bytes(self.received).endswith(pause.until))
         ):
             self.changed.clear()
@@ -149,6 +152,8 @@ class ScriptedAttachment:
 
     async def resize(self, cols: int, rows: int) -> None:
         self.owner.note("resize", cols, rows)
+        self.sizes.append((cols, rows))
+        self.changed.set()
 
     async def signal(self, number: int) -> None:
         self.owner.note("signal", number)
@@ -205,7 +210,8 @@ class ScriptedProcess:
 
 @dataclass
 class Scripted:
-    """The verbs. Fields are the script; ``calls`` is what was asked, in order."""
+    """The verbs. Fields are the script; ``calls`` is what was asked, in order. ``failures``: errors to
+    raise by verb, or by verb and name (``remove one-a``)."""
 
     views: list[SessionView] = field(default_factory=lambda: [make_view()])
     steps: Sequence[Step] = (Progress("agent", "started"), Exited(AgentExit(code=0)))
@@ -224,19 +230,19 @@ class Scripted:
     blocks: bool = False
     files: dict[str, list[FileEntry]] = field(default_factory=dict)
     tar: Sequence[bytes] = ()
+    tar_error: MoorageError | None = None
     checks: Sequence[Check] = ()
     history: Sequence[SessionEvent] = ()
     objects: Sequence[Json] = ()
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     uploaded: dict[str, bytes] = field(default_factory=dict)
     request: LaunchRequest | None = None
-    on_call: Callable[[tuple[Any, ...]], None] = lambda call: None
 
     def note(self, *call: Any) -> None:
         self.calls.append(call)
-        self.on_call(call)
-        if call[0] in self.failures:
-            raise self.failures[call[0]]
+        for key in (call[0], " ".join(map(str, call[:2]))):
+            if key in self.failures:
+                raise self.failures[key]
 
     def names(self, verb: str) -> list[Any]:
         """First arguments of the calls of one verb."""
@@ -327,8 +333,9 @@ class Scripted:
 
     async def list_files(self, name: str, path: str) -> list[FileEntry]:
         self.note("list_files", name, path)
+        self._view(name)
         if path not in self.files:
-            raise NotFound(f"there is no {path}")
+            raise NotFound(f"there is no {path}", details={"code": "not_found"})
         return self.files[path]
 
     async def get_tar(self, name: str, path: str) -> AsyncIterator[bytes]:
@@ -336,6 +343,8 @@ class Scripted:
         self._view(name)
         for chunk in self.tar:
             yield chunk
+        if self.tar_error is not None:
+            raise self.tar_error
 
     async def put_tar(
         self, name: str, path: str, chunks: AsyncIterator[bytes], *, replace: bool = True

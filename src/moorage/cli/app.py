@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from moorage.cli import failures, flags
-from moorage.cli.command import State
+from moorage.cli.command import State, VerbGroup
 from moorage.cli.terminal import OutputClosed, Terminal
 from moorage.cli.text import nearest
 from moorage.cli.verbs import VERBS
@@ -33,7 +33,7 @@ _EXAMPLES = (
 )
 
 
-class Root(click.Group):
+class Root(VerbGroup):
     """``moorage``: knows its verbs by name and imports only the one that is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -46,16 +46,6 @@ class Root(click.Group):
         command = importlib.import_module(f"moorage.cli.verbs.{entry.module}").command
         assert isinstance(command, click.Command)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        word = args[0]
-        if word not in VERBS and not word.startswith("-"):
-            near = nearest(word, VERBS)
-            hint = f"did you mean `{PROGRAM} {near}`?" if near else f"`{PROGRAM} --help` lists the verbs"
-            raise UsageError(f"there is no verb {word!r}", hint=hint)
-        return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(PROGRAM, "[GLOBAL FLAGS] VERB …")
@@ -90,7 +80,6 @@ def root_command() -> Root:
         callback=_root,
         params=[*flags.global_flags(), version],
         help="Runs AI agents on Kubernetes: one session, one Pod, one workspace that outlives it.",
-        no_args_is_help=False,
         context_settings={"help_option_names": ["-h", "--help"], "terminal_width": 80},
     )
 
@@ -134,8 +123,6 @@ def _run(argv: list[str], state: State) -> int:
     root = root_command()
     try:
         with root.make_context(PROGRAM, list(argv), obj=state) as ctx:
-            if not argv:
-                raise UsageError("say what to do", hint=f"`{PROGRAM} --help` lists the verbs")
             result = root.invoke(ctx)
             return result if isinstance(result, int) else 0
     except click.exceptions.Exit as done:
@@ -143,13 +130,13 @@ def _run(argv: list[str], state: State) -> int:
     except click.Abort as abort:
         raise KeyboardInterrupt from abort
     except click.ClickException as error:
-        raise _as_usage(error) from error
+        raise _as_usage(error, state) from error
 
 
-def _as_usage(error: click.ClickException) -> UsageError:
+def _as_usage(error: click.ClickException, state: State) -> UsageError:
     """click's complaint in our form."""
     ctx = error.ctx if isinstance(error, click.UsageError) else None
-    path = ctx.command_path if ctx is not None else PROGRAM
+    path = ctx.command_path if ctx is not None else f"{PROGRAM} {state.verb}".rstrip()
     hint = f"`{path} --help` shows how it is used"
     if isinstance(error, click.exceptions.NoSuchOption):
         near = list(error.possibilities or ())[:1] or [nearest(error.option_name, _flags_of(ctx))]
@@ -157,6 +144,8 @@ def _as_usage(error: click.ClickException) -> UsageError:
             hint = f"did you mean {near[0]}?"
         return UsageError(f"there is no flag {error.option_name}", hint=hint)
     message = error.format_message().rstrip(".")
+    if ctx is not None and isinstance(ctx.command, click.Group) and message == "Missing command":
+        return UsageError("say what to do", hint=f"`{path} --help` lists the verbs")
     return UsageError(message[:1].lower() + message[1:], hint=hint)
 
 

@@ -15,6 +15,7 @@ import click
 
 from moorage.cli import flags
 from moorage.cli.terminal import Terminal
+from moorage.cli.text import nearest
 from moorage.cli.wiring import GlobalOptions, Wiring
 from moorage.core.errors import UsageError
 
@@ -101,6 +102,25 @@ class VerbCommand(click.Command):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows, col_max=28)
+
+
+class VerbGroup(click.Group):
+    """A group of verbs: an unknown one gets its nearest."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("options_metavar", "")
+        kwargs.setdefault("subcommand_metavar", "VERB …")
+        super().__init__(*args, **{"no_args_is_help": False, **kwargs})
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word, known = args[0], self.list_commands(ctx)
+        if word not in known and not ctx.resilient_parsing:
+            near, path = nearest(word, known), ctx.command_path
+            hint = f"did you mean `{path} {near}`?" if near else f"`{path} --help` lists the verbs"
+            raise UsageError(f"there is no verb {word!r}", hint=hint)
+        return super().resolve_command(ctx, args)
 
 
 Body = Callable[..., Coroutine[Any, Any, int]]

@@ -40,14 +40,16 @@ def _lines(file: str) -> list[str]:
             data = stream.read(FILE_LIMIT + 1)
     except OSError as error:
         raise NotFound(
-            f"cannot read the environment file {file}: {error.strerror}", field="--env-file"
+            f"cannot read the environment file {file}: {error.strerror}",
+            hint="give the path of a file of NAME=VALUE lines",
+            field="--env-file",
         ) from error
     if len(data) > FILE_LIMIT:
-        raise UsageError(f"{file} is larger than {FILE_LIMIT} bytes", field="--env-file")
+        raise UsageError(f"{file} is larger than {FILE_LIMIT} bytes", field="--env-file", hint="split it")
     try:
         return data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is not UTF-8 text", field="--env-file") from error
+        raise UsageError(f"{file} is not UTF-8 text", field="--env-file", hint="save it as UTF-8") from error
 
 
 def _pair(text: str, place: str, environ: Mapping[str, str]) -> tuple[str, str]:
@@ -73,5 +75,5 @@ def _pair(text: str, place: str, environ: Mapping[str, str]) -> tuple[str, str]:
             )
         value = environ[name]
     if "\0" in value:
-        raise UsageError(f"{place}: the value of {name} holds a NUL byte")
+        raise UsageError(f"{place}: the value of {name} holds a NUL byte", hint="a variable cannot hold one")
     return name, value

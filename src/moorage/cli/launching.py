@@ -91,8 +91,11 @@ def build_request(call: Call, asked: Asked) -> LaunchRequest:
     )
 
 
-def read_template(path: str) -> bytes:
-    """The bytes of a template file (``-``: stdin), at most TEMPLATE_LIMIT of them."""
+def read_template(path: str, *, field: str = "--template") -> bytes:
+    """The bytes of a template file (``-``: stdin), at most TEMPLATE_LIMIT of them.
+
+    ``field`` is what an error names. Raises NotFound.
+    """
     if path == "-":
         return sys.stdin.buffer.read(TEMPLATE_LIMIT)
     try:
@@ -102,7 +105,7 @@ def read_template(path: str) -> bytes:
         raise NotFound(
             f"cannot read the template {path}: {error.strerror}",
             hint="give the path of a file that holds a core/v1 PodTemplate",
-            field="--template",
+            field=field,
         ) from error
 
 
@@ -114,9 +117,11 @@ def _check_combinations(call: Call, asked: Asked) -> None:
     if not asked.cwd.startswith("/"):
         raise UsageError("--cwd must be an absolute path", field="--cwd", hint="e.g. --cwd /workspace/app")
     if not 0 <= asked.grace <= 86_400:
-        raise UsageError("--grace must lie between 0 and 24h", field="--grace")
+        raise UsageError("--grace must lie between 0 and 24h", field="--grace", hint="e.g. --grace 30s")
     if asked.start_timeout <= 0:
-        raise UsageError("--start-timeout must be more than 0", field="--start-timeout")
+        raise UsageError(
+            "--start-timeout must be more than 0", field="--start-timeout", hint="e.g. --start-timeout 10m"
+        )
     if asked.interactive and asked.tty and not asked.detach and not call.terminal.stdin_tty:
         raise UsageError(
             "-i -t needs a terminal on stdin, and ours is none",

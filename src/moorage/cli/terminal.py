@@ -7,6 +7,7 @@ do not pass here: see ``cli.streams``.
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -109,10 +110,15 @@ class Terminal:
             self.say(text)
 
     def ask(self, question: str) -> bool:
-        """Yes or no; anything but y or yes is no. Only where ``can_ask``."""
+        """Yes or no; anything but y or yes is no. Only where ``can_ask``. Ctrl-C raises KeyboardInterrupt."""
         sys.stderr.write(plain(question) + " [y/N] ")
         sys.stderr.flush()
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
+        # The event loop's own handler would only note Ctrl-C and go on reading.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return sys.stdin.readline().strip().lower() in ("y", "yes")
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def _is_tty(stream: TextIO | None) -> bool:

@@ -85,9 +85,11 @@ def _entry(archive: tarfile.TarFile, member: tarfile.TarInfo, into: Path, done: 
 
 
 def _filter(member: tarfile.TarInfo, into: str) -> tarfile.TarInfo | None:
-    """The data filter, but with the permission bits kept as they are in the Pod."""
+    """The data filter, but with the permission bits kept as they are in the Pod. A hard link brings none:
+    they are the file's."""
     checked = tarfile.data_filter(member, into)
-    return checked.replace(mode=member.mode & 0o777, deep=False) if member.isreg() else checked
+    kept = {"mode": member.mode & 0o777} if member.isreg() else {"mode": None}
+    return checked.replace(**kept, deep=False)  # type: ignore[arg-type]
 
 
 def _safe_name(name: str) -> str | None:

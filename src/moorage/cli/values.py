@@ -1,4 +1,4 @@
-"""Types of flag values: durations and key=value lists. Pure; used while the command line is read.
+"""Types of flag values: durations and numbers of lines. Pure; used while the command line is read.
 
 A bad value raises click.BadParameter; ``cli.app`` prints it as a usage error (exit 2).
 """
@@ -31,4 +31,17 @@ class Duration(click.ParamType[float]):
         return hours * 3600 + minutes * 60 + seconds + millis / 1000
 
 
+class Lines(click.ParamType[int]):
+    """A number of lines, 0 or more."""
+
+    name = "lines"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value)
+        if not (text.isascii() and text.isdigit()):
+            self.fail(f"{value!r} is not a number of lines", param, ctx)
+        return int(text)
+
+
 DURATION = Duration()
+LINES = Lines()

@@ -11,14 +11,17 @@ from moorage.cli.verbs import VERBS
 
 @verb(
     "completion",
-    help=VERBS["completion"].summary,
+    help=VERBS["completion"].summary
+    + """
+
+    SHELL is bash, zsh or fish.""",
     examples=(
         'eval "$(moorage completion bash)"',
         'eval "$(moorage completion zsh)"',
         "moorage completion fish > ~/.config/fish/completions/moorage.fish",
     ),
 )
-@click.argument("shell", metavar="|".join(SHELLS), type=click.Choice(SHELLS))
+@click.argument("shell", metavar="SHELL", shell_complete=lambda ctx, param, typed: list(SHELLS))
 async def command(call: Call, shell: str) -> int:
     call.terminal.data(script(shell))
     return 0

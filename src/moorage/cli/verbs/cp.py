@@ -39,7 +39,7 @@ from moorage.ports.sessions import SessionVerbs
 async def command(call: Call, source: str, target: str) -> int:
     origin, goal = parse_pair(source, target)
     if isinstance(origin, Local) and not origin.is_stream and not Path(origin.path).exists():
-        raise NotFound(f"there is no {origin.path} on this machine", field="SOURCE")
+        raise NotFound(f"there is no {origin.path} on this machine", field="SOURCE", hint="check the path")
     async with call.sessions() as sessions:
         try:
             if isinstance(origin, Remote) and isinstance(goal, Local):

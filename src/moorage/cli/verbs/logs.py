@@ -11,6 +11,7 @@ from moorage.cli.follow import gap_notice
 from moorage.cli.naming import suggest
 from moorage.cli.streams import stdout_writer
 from moorage.cli.tail import LastLines
+from moorage.cli.values import LINES
 from moorage.cli.verbs import VERBS
 from moorage.core.errors import MoorageError, UsageError
 from moorage.ports.link import Gap, Output
@@ -27,7 +28,7 @@ from moorage.ports.sessions import SessionVerbs
     examples=("moorage logs NAME -f", "moorage logs NAME --tail 20", "moorage logs NAME -c sidecar -p"),
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on until the agent has ended.")
-@click.option("--tail", metavar="N", type=click.IntRange(min=0), help="Only the last N lines.")
+@click.option("--tail", metavar="N", type=LINES, help="Only the last N lines.")
 @click.option("--since-start", is_flag=True, help="Only output of the agent's latest start.")
 @click.option("-c", "--container", metavar="NAME", default="", help="A container's own log.")
 @click.option("-p", "--previous", is_flag=True, help="The container's log before its last restart.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from moorage.cli.command import Call, verb
+from moorage.cli.command import Call, VerbGroup, verb
 from moorage.cli.failures import problem_line, problem_object
 from moorage.cli.launching import HELPERS, PLATFORMS, TRANSPORTS, choice, read_template
 from moorage.cli.output import print_object
@@ -51,7 +51,7 @@ async def check(
         transport=choice("--transport", call.default("transport", transport, "auto"), TRANSPORTS),
         helper_source=choice("--helper", call.default("helper", helper, "exec"), HELPERS),
     )
-    checked = check_template(read_template(file), options)
+    checked = check_template(read_template(file, field="FILE"), options)
     print_object(call, verdict_object(file, checked), lambda: _human(file, checked))
     return 0 if checked.valid else 1
 
@@ -84,4 +84,4 @@ def _fault(word: str, file: str, problem: Problem) -> list[str]:
     return [*lines, f"  hint: {problem.hint}"] if problem.hint else lines
 
 
-command = click.Group("template", help=VERBS["template"].summary, commands=[check])
+command = VerbGroup("template", help=VERBS["template"].summary, commands=[check])
