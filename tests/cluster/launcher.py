@@ -137,6 +137,7 @@ def _status(cluster: Cluster, args: argparse.Namespace) -> None:
 
 
 def _kubeconfig(cluster: Cluster, args: argparse.Namespace) -> None:
+    cluster.require()
     if args.server == 2 and not cluster.alive(lifecycle.SECOND):
         raise Failure(f"the second API server does not run. Start it: launcher.py start {lifecycle.SECOND}")
     name, user, group = "admin", "admin", "system:masters"

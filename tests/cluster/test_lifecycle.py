@@ -14,7 +14,7 @@ from testcluster.build import HERE
 from testcluster.cluster import MARK, Cluster, processes_of
 from testcluster.objects import claim, pod
 from testcluster.requirements import cgroup_roots
-from testcluster.shell import run
+from testcluster.shell import run, wait_for
 from testcluster.testrun import RealCluster, launch, new_dir
 
 
@@ -76,7 +76,7 @@ def test_a_wrong_command_says_what_and_why(folder: Path, words: list[str], says:
     assert not folder.exists()
 
 
-def test_down_refuses_a_folder_that_is_no_cluster(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_down_refuses_a_folder_that_is_no_cluster() -> None:
     folder = new_dir()
     folder.mkdir()
     (folder / "precious").touch()
@@ -122,8 +122,7 @@ def test_down_cleans_up_after_an_up_that_was_killed(folder: Path) -> None:
     command = [sys.executable, str(HERE / "launcher.py"), "up", "--control-plane-only", "--dir", str(folder)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as up:
         # etcd carries our mark as soon as it is started: the API server cannot be ready yet.
-        while up.poll() is None and not processes_of(folder):
-            os.sched_yield()
+        wait_for("etcd", lambda: processes_of(folder), 60, 0.02)
         up.send_signal(signal.SIGKILL)
     assert processes_of(folder)
     launch("down", "--dir", folder)

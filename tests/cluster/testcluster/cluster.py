@@ -79,6 +79,11 @@ class Cluster:
             raise Failure(f"no cluster in {self.dir}. Run: launcher.py up --dir {self.dir}")
         return self._state
 
+    def require(self) -> None:
+        """Raise Failure when there is no cluster here."""
+        if not self.state.pids:
+            raise Failure(f"the cluster in {self.dir} was never started completely. Run: launcher.py up")
+
     def begin(self, state: State) -> None:
         """Record a new cluster before its first process."""
         self.dir.mkdir(parents=True, exist_ok=True)

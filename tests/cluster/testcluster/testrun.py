@@ -43,7 +43,7 @@ class RealCluster:
     def kubectl(
         self, *args: str, stdin: str | None = None, check: bool = True, kubeconfig: Path | None = None
     ) -> str:
-        """Run kubectl as admin, or with another kubeconfig, and return stdout. Raises Failure on a refusal."""
+        """Run kubectl as admin or with another kubeconfig; return stdout. Raises Failure on a refusal."""
         # A failed command's stdout is empty or partial: with check=False only success and its text count.
         config = kubeconfig or self.kubeconfig
         return run(self.program, "--kubeconfig", config, *args, stdin=stdin, check=check)
