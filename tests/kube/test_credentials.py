@@ -176,6 +176,16 @@ async def test_a_missing_plugin_shows_the_install_hint(api: Any) -> None:
     assert caught.value.hint == "get it from us"
 
 
+async def test_a_slow_plugin_does_not_use_up_the_time_of_the_call(
+    api: Any, accepts: Any, plugin: Any, tmp_path: Path
+) -> None:
+    accepts("t1")
+    (tmp_path / "credential").write_text(credential("t1"))
+    script = f"sleep 0.5; cat {tmp_path}/credential"
+    answer = await api.cluster(plugin(script=script), timeout=0.4).get(NAMESPACES, "n")
+    assert answer == {"kind": "Namespace"}
+
+
 def test_a_plugin_is_told_about_the_cluster_only_where_it_asks() -> None:
     plugin = ExecPlugin(V1, "x", provide_cluster_info=True, cluster_config={"a": "b"})
     trust = Trust(insecure=False, server_name="other")

@@ -116,6 +116,23 @@ def test_a_bare_command_is_left_to_the_path(tmp_path: Path) -> None:
     assert (found.command, found.interactive_mode) == ("aws", "IfAvailable")
 
 
+def test_a_clusters_extension_reaches_the_plugin_with_its_types(tmp_path: Path) -> None:
+    extension = """extensions:
+    - name: client.authentication.k8s.io/exec
+      extension: {audience: a, interactive: true, port: 8080, text: "true", nothing: null}"""
+    plugin = "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: aws}"
+    text = GOOD.replace(f"token: {SECRET}", plugin).replace("    server:", f"    {extension}\n    server:")
+    found = load(tmp_path, text).login.plugin
+    assert found is not None
+    assert found.cluster_config == {
+        "audience": "a",
+        "interactive": True,
+        "port": 8080,
+        "text": "true",
+        "nothing": None,
+    }
+
+
 def test_a_context_without_user_is_anonymous(tmp_path: Path) -> None:
     login = load(tmp_path, GOOD.replace(" user: u,", "")).login
     assert (login.token, login.certificate, login.plugin) == ("", None, None)

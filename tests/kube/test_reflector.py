@@ -185,6 +185,9 @@ async def test_an_event_longer_than_the_librarys_lines_is_read(
     watches.play(initial_end("10"), ("ADDED", {"metadata": {"name": "x"}, "x": "y" * 300_000}))
     async with reflect() as cache:
         await until(cache, {"x"})
+        found = cache.get("x")
+    assert isinstance(found, Present)
+    assert len(found.value["x"]) == 300_000
 
 
 async def test_a_denied_watch_is_unknown_with_the_servers_reason(

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from moorage.core.errors import DocumentError, NotFound, UsageError
-from moorage.kube.kubeconfig_entries import Entry, cluster_of, entries, login_of
+from moorage.kube.kubeconfig_entries import Entry, cluster_of, entries
+from moorage.kube.kubeconfig_users import login_of
 from moorage.kube.kubeconfig_yaml import Document, parse
 from moorage.kube.target import Environment, Target
 

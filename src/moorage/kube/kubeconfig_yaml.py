@@ -15,8 +15,11 @@ from moorage.core.errors import DocumentError, Problem
 MAX_BYTES = 4 * 1024 * 1024
 MAX_NODES = 200_000
 
-Value: TypeAlias = "str | list[Value] | dict[str, Value] | None"
-"""Scalars stay text: every kubeconfig field is a string, but for one boolean that its reader knows."""
+Value: TypeAlias = "str | bool | int | list[Value] | dict[str, Value] | None"
+"""Scalars stay text: every kubeconfig field is a string, but for one boolean that its reader knows.
+Only extensions, which are handed on to plugins, keep their types."""
+
+_BOOLEANS = {"true": True, "false": False}
 
 
 @dataclass
@@ -80,7 +83,7 @@ class _Reader:
             )
         self._document.places.setdefault(path, (node.start_mark.line + 1, node.start_mark.column + 1))
         if isinstance(node, yaml.ScalarNode):
-            return None if node.tag == "tag:yaml.org,2002:null" else str(node.value)
+            return _scalar(node, typed=".extensions[" in path)
         if isinstance(node, yaml.SequenceNode):
             return [self.read(item, f"{path}[{index}]") for index, item in enumerate(node.value)]
         if isinstance(node, yaml.MappingNode):
@@ -98,3 +101,14 @@ class _Reader:
                 raise self._document.fault(inner, "duplicate", "this key stands twice")
             found[name] = self.read(value, inner)
         return found
+
+
+def _scalar(node: yaml.ScalarNode, *, typed: bool) -> str | bool | int | None:
+    text = str(node.value)
+    if node.tag == "tag:yaml.org,2002:null":
+        return None
+    if typed and node.tag == "tag:yaml.org,2002:bool":
+        return _BOOLEANS.get(text.lower(), text)
+    if typed and node.tag == "tag:yaml.org,2002:int" and text.isascii() and text.isdigit():
+        return int(text)
+    return text

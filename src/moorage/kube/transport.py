@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import aiohttp
 import msgspec
@@ -25,19 +24,35 @@ from moorage.core.errors import ApiError
 from moorage.core.kinds import Json
 from moorage.kube import answers
 from moorage.kube.access import Access, Endpoint
+from moorage.kube.http_sessions import CONNECT_TIMEOUT, new_session
 
 T = TypeVar("T")
 Params: TypeAlias = Sequence[tuple[str, str]]
 
-CONNECT_TIMEOUT = 10.0
 READ_ATTEMPTS = 3
 FIRST_PAUSE = 0.1
 """Seconds before the second attempt of a read; doubled after that."""
 BUSY_PAUSE = 1.0
 """Seconds to wait after a 429 that names no time."""
-READ_BUFFER = 1024 * 1024
 MAX_REFUSAL = 64 * 1024
 _GATEWAY = (502, 503, 504)
+
+
+class _Budget:
+    """The time left for one call. A credential plugin, which may wait for a person, does not use it up."""
+
+    def __init__(self, seconds: float) -> None:
+        self.left = seconds
+
+    async def spend(self, work: Awaitable[T]) -> T:
+        """Await ``work`` for at most the time that is left. Raises TimeoutError."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        try:
+            async with asyncio.timeout(self.left):
+                return await work
+        finally:
+            self.left -= clock() - began
 
 
 class Transport:
@@ -97,11 +112,7 @@ class Transport:
                 raise answers.refusal(response.status, response.headers, read)
             return response.status, response.headers, read
 
-        try:
-            async with asyncio.timeout(self.request_timeout):
-                return await self._patiently(method == "GET", lambda: self._authorised(attempt))
-        except TimeoutError as error:
-            raise answers.no_answer(error, self.access.server) from None
+        return await self._patiently(method == "GET", attempt)
 
     @contextlib.asynccontextmanager
     async def stream(
@@ -126,11 +137,7 @@ class Transport:
                     raise answers.refusal(response.status, response.headers, await _some(response))
             return response
 
-        try:
-            async with asyncio.timeout(self.request_timeout):
-                response = await self._patiently(True, lambda: self._authorised(attempt))
-        except TimeoutError as error:
-            raise answers.no_answer(error, self.access.server) from None
+        response = await self._patiently(True, attempt)
         with contextlib.closing(response):
             yield response
 
@@ -154,11 +161,7 @@ class Transport:
                     server_hostname=endpoint.server_name,
                 )
 
-        try:
-            async with asyncio.timeout(self.request_timeout):
-                return await self._patiently(False, lambda: self._authorised(attempt))
-        except TimeoutError as error:
-            raise answers.no_answer(error, self.access.server) from None
+        return await self._patiently(False, attempt)
 
     async def close(self) -> None:
         """Close both sessions and everything open on them; repeatable."""
@@ -173,31 +176,37 @@ class Transport:
                 transport.abort()
         await asyncio.sleep(0)
 
-    async def _patiently(self, read: bool, send: Callable[[], Awaitable[T]]) -> T:
-        """Try again where that is safe. The caller's timeout bounds all of it."""
-        deadline = asyncio.get_running_loop().time() + self.request_timeout
+    async def _patiently(self, read: bool, send: Callable[[Endpoint], Awaitable[T]]) -> T:
+        """Send, and try again where that is safe, within our time."""
+        budget = _Budget(self.request_timeout)
         attempts, pause = 1, FIRST_PAUSE
         while True:
             try:
-                return await send()
+                return await self._authorised(budget, send)
             except ApiError as error:
                 wait = _pause(error, read and attempts < READ_ATTEMPTS, pause)
-                if wait is None or asyncio.get_running_loop().time() + wait >= deadline:
+                if wait is None or wait >= budget.left:
                     raise
-            await asyncio.sleep(wait)
+            await budget.spend(asyncio.sleep(wait))
             attempts, pause = attempts + 1, pause * 2
 
-    async def _authorised(self, send: Callable[[Endpoint], Awaitable[T]]) -> T:
+    async def _authorised(self, budget: _Budget, send: Callable[[Endpoint], Awaitable[T]]) -> T:
         endpoint = await self.access.current()
         try:
-            return await send(endpoint)
+            return await self._in_time(budget, send(endpoint))
         except ApiError as error:
             if error.problem.http_status != 401:
                 raise
             renewed = await self.access.renewed(endpoint)
             if renewed is endpoint:
                 raise
-        return await send(renewed)
+        return await self._in_time(budget, send(renewed))
+
+    async def _in_time(self, budget: _Budget, sending: Awaitable[T]) -> T:
+        try:
+            return await budget.spend(sending)
+        except TimeoutError as error:
+            raise answers.no_answer(error, self.access.server) from None
 
     @contextlib.asynccontextmanager
     async def _answers(self, endpoint: Endpoint) -> AsyncIterator[None]:
@@ -211,8 +220,8 @@ class Transport:
         if self._closed:
             raise answers.not_sent("Closed", "the connection to the cluster was closed")
         if self._calls is None or self._streams is None:
-            self._calls = _new_session(64, False)
-            self._streams = _new_session(0, self._stream_began)
+            self._calls = new_session(64, False)
+            self._streams = new_session(0, self._stream_began)
         return self._streams if streams else self._calls
 
     async def _stream_began(self, response: aiohttp.ClientResponse) -> None:
@@ -223,39 +232,11 @@ class Transport:
             raise answers.refusal(response.status, response.headers, await _some(response))
 
 
-def _new_session(
-    limit: int, began: Literal[False] | Callable[[aiohttp.ClientResponse], Awaitable[None]]
-) -> aiohttp.ClientSession:
-    session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=limit, socket_factory=_keepalive_socket),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
-        raise_for_status=began,
-        read_bufsize=READ_BUFFER,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        skip_auto_headers=("User-Agent",),
-    )
-    # aiohttp sends PUT and DELETE a second time when a kept connection turns out closed. A write that
-    # was carried out and then repeated would come back as a Conflict, and look as if it never was.
-    session._retry_connection = False
-    return session
-
-
 async def _some(response: aiohttp.ClientResponse) -> bytes:
     try:
         return await response.content.read(MAX_REFUSAL)
     except aiohttp.ClientError:
         return b""
-
-
-def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
-    """Half-open connections (a vanished node, a forgetful NAT) end after about two minutes."""
-    family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 6)):
-        if hasattr(socket, option):
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-    return made
 
 
 def _pause(error: ApiError, again: bool, pause: float) -> float | None:
