@@ -139,6 +139,19 @@ def check_platform(data: bytes, platform: str) -> None:
         )
 
 
+def check_node(node: Mapping[str, Any], platform: str) -> None:
+    """Refuse a node whose kubelet reports another architecture than ``platform``. One that reports none
+    passes. Raises MoorageError with ``details['category']`` platform."""
+    machine = ((node.get("status") or {}).get("nodeInfo") or {}).get("architecture") or ""
+    if machine and f"linux/{machine}" != platform:
+        name = (node.get("metadata") or {}).get("name")
+        raise MoorageError(
+            f"node {name} is {machine}, the session's platform is {platform}",
+            hint=f"correct the label kubernetes.io/arch of node {name}, or keep the Pod off it by a selector",
+            details={"category": "platform"},
+        )
+
+
 def bootstrap_frame(config: Mapping[str, Any], nonce: bytes) -> bytes:
     """What ``agentctl receive`` reads on stdin: magic, two lengths, configuration as JSON, nonce."""
     text = json.dumps(dict(config), separators=(",", ":"), sort_keys=True).encode()

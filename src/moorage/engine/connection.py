@@ -10,12 +10,12 @@ import asyncio
 import hashlib
 from collections.abc import Callable
 
-from moorage.core.bootstrap import elf_machine
+from moorage.core.bootstrap import check_node, check_platform
 from moorage.core.diagnosis import diagnose_api
 from moorage.core.errors import ApiError, IntegrityError, LinkError, MoorageError
+from moorage.core.kinds import NODES, PODS
 from moorage.core.plans.observation import LinkSeen
 from moorage.core.session import AgentExit, Diagnosis, Session
-from moorage.core.workload import expected_node_arch
 from moorage.engine.bootstrap import connect, deliver, install_helper
 from moorage.engine.failure import ActionFailed
 from moorage.engine.helper import helper_binary
@@ -84,16 +84,25 @@ class Connection:
     async def _bootstrap(self, session: Session, pod_uid: str, nonce: bytes) -> None:
         inventory = session.inventory
         pod, main, snapshot = inventory.pod_name, inventory.snapshot.main_container, inventory.snapshot
+        await self._check_node(session)
         if snapshot.helper.source == "exec":
             binary = await asyncio.to_thread(helper_binary, snapshot.platform)
-            arch = expected_node_arch(snapshot.platform)
-            if elf_machine(binary) != arch:
-                raise IntegrityError(f"the helper is built for {elf_machine(binary)}, the platform is {arch}")
+            check_platform(binary, snapshot.platform)
             digest = hashlib.sha256(binary).hexdigest()[:12]
             self._say("upload", f"helper {len(binary) / 1e6:.1f} MB (sha256 {digest}…)")
             await install_helper(self._cluster, pod, main, binary)
         config = {"session_id": session.id}
         await deliver(self._cluster, pod, main, config, nonce, expect_pod_uid=pod_uid)
+
+    async def _check_node(self, session: Session) -> None:
+        """A node's label may say another architecture than its kubelet: refused before anything is sent.
+        Where Nodes may not be read, agentctl's own start tells."""
+        pod = await self._cluster.get(PODS, session.inventory.pod_name, session.inventory.namespace)
+        try:
+            node = await self._cluster.get(NODES, (pod.get("spec") or {}).get("nodeName") or "")
+        except ApiError:
+            return
+        check_node(node, session.inventory.snapshot.platform)
 
     async def _await_answer(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> None:
         """The helper needs a moment from delivery to listening; each attempt is a real connection."""

@@ -11,11 +11,11 @@ from moorage.core.bootstrap import entrypoint
 from moorage.core.diagnosis import Presence, diagnose_claim, diagnose_pod, interruption_cause, pod_gone
 from moorage.core.diagnosis.interruption import OOM, RESTARTED
 from moorage.core.errors import ApiError
-from moorage.core.kinds import CLAIMS, EVENTS, NAMESPACES, NODES, PODS, Json, Resource
+from moorage.core.kinds import CLAIMS, EVENTS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, Json, Resource
 from moorage.core.observed import Absent, Observed, Present, Unknown, from_problem
 from moorage.core.ownership import Foreign, Judgement, judge_claim, judge_pod
 from moorage.core.plans.observation import ClaimSeen, PodSeen, Verdict
-from moorage.core.session import Inventory, Session, WorkspaceMode
+from moorage.core.session import Diagnosis, Inventory, Session, WorkspaceMode
 from moorage.core.status import MainContainer, main_status
 from moorage.core.workload import session_claim, session_pod
 from moorage.ports.clock import Clock
@@ -116,8 +116,14 @@ class Observer:
             return Present(_given_claim(inventory, uid, deleting))
         judged = judge_claim(claim, session.identity, inventory, _expected_claim(session, claim))
         bound = (claim.get("status") or {}).get("phase") == "Bound"
-        why = None if bound else diagnose_claim(claim, await self.events(claim))
+        why = None if bound else await self._diagnose(claim)
         return Present(ClaimSeen(uid, _verdict(judged), _conflict(judged), deleting, why))
+
+    async def _diagnose(self, claim: Json) -> Diagnosis | None:
+        wanted = (claim.get("spec") or {}).get("storageClassName")
+        unnamed: Observed[Json] = Unknown("the claim names no class")
+        found = await self._read(STORAGE_CLASSES, wanted, None) if wanted else unnamed
+        return diagnose_claim(claim, await self.events(claim), found)
 
     async def events(self, obj: Json) -> list[Json]:
         """Kubernetes events of one object; none where they may not be read (they only help)."""

@@ -1,0 +1,179 @@
+"""A session that cannot start says why in one category, says what to do, and gives back what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from testcluster.testrun import RealCluster
+
+from .commands import Moorage
+from .conftest import Template
+from .verdicts import OWN_FAILURE, objects, recorded, told
+
+pytestmark = pytest.mark.node
+
+PATIENT = ("--start-timeout", "2s")
+"""For what may still mend itself: the verdict comes when the limit of the start is over."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A template (or flags) that cannot work here, and the words that tell."""
+
+    category: str
+    words: tuple[str, ...]
+    main: dict[str, Any] = field(default_factory=dict)
+    spec: dict[str, Any] = field(default_factory=dict)
+    flags: tuple[str, ...] = ("--workspace", "empty_dir")
+
+
+STARTS = {
+    "image the node lacks": Case(
+        "image",
+        ("localhost/absent:test", "imagePullPolicy is Never"),
+        main={"image": "localhost/absent:test"},
+    ),
+    "image that cannot be pulled": Case(
+        "image",
+        ("localhost/absent:test",),
+        main={"image": "localhost/absent:test", "imagePullPolicy": "Always"},
+        flags=("--workspace", "empty_dir", *PATIENT),
+    ),
+    "more processors than any node has": Case(
+        "unschedulable",
+        ("Insufficient cpu", "resources.requests"),
+        main={"resources": {"requests": {"cpu": "4k"}}},
+        flags=("--workspace", "empty_dir", *PATIENT),
+    ),
+    "a label that no node has": Case(
+        "unschedulable",
+        ("node affinity/selector",),
+        spec={"nodeSelector": {"disk": "made-of-cheese"}},
+        flags=("--workspace", "empty_dir", *PATIENT),
+    ),
+    "a claim that is not there": Case(
+        "claim",
+        ("absent-claim", "--claim"),
+        flags=("--workspace", "existing_claim", "--claim", "absent-claim"),
+    ),
+    "a storage class that is not there": Case(
+        "claim", ("no-such-class", "--storage-class"), flags=("--storage-class", "no-such-class")
+    ),
+    "a ConfigMap that is not there": Case(
+        "config",
+        ("absent-config",),
+        main={"envFrom": [{"configMapRef": {"name": "absent-config"}}]},
+        flags=("--workspace", "empty_dir", *PATIENT),
+    ),
+    "an image without a shell": Case(
+        "crash", ("use --helper image",), main={"image": "localhost/noshell:test"}
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STARTS.values(), ids=[key.replace(" ", "-") for key in STARTS])
+def test_a_start_that_cannot_work_is_diagnosed_and_releases_its_pod(
+    moorage: Moorage, template: Template, kubectl: Callable[..., str], namespace: str, case: Case
+) -> None:
+    written = template(main=case.main, spec=case.spec)
+    done = moorage(
+        *moorage.run_args("--name", "poor", *case.flags, template=written, command=["true"]), code=OWN_FAILURE
+    )
+    told(done, case.category, *case.words)
+    recorded(moorage, "poor", case.category)
+    assert "pod/" not in objects(kubectl, namespace)
+
+    moorage("rm", "-y", "poor")
+    assert objects(kubectl, namespace) == ""
+
+
+REFUSED = {
+    "quota of Pods": (
+        "quota",
+        {"hard": {"pods": "0"}},
+        ("exceeded quota", "raise the quota"),
+    ),
+    "quota that wants limits": (
+        "quota",
+        {"hard": {"limits.memory": "1Gi"}},
+        ("must specify limits.memory", "set limits.memory"),
+    ),
+    "quota of storage": (
+        "quota",
+        {"hard": {"requests.storage": "1Mi"}},
+        ("exceeded quota", "raise the quota"),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("category", "spec", "words"), REFUSED.values(), ids=[key.replace(" ", "-") for key in REFUSED]
+)
+def test_what_a_quota_forbids_is_refused_before_anything_is_recorded(
+    cluster: RealCluster,
+    moorage: Moorage,
+    template: Template,
+    namespace: str,
+    category: str,
+    spec: dict[str, Any],
+    words: tuple[str, ...],
+) -> None:
+    meta = {"name": "small", "namespace": namespace}
+    cluster.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": spec})
+    _until_enforced(cluster, namespace)
+    done = moorage(*moorage.run_args(template=template(), command=["true"]), code=OWN_FAILURE)
+    told(done, category, *words)
+    assert moorage("ls", "-o", "json").json()["items"] == []
+    assert objects(cluster.kubectl, namespace) == ""
+
+
+def test_what_pod_security_forbids_is_refused_with_the_fields_to_change(
+    cluster: RealCluster, moorage: Moorage, template: Template, namespace: str
+) -> None:
+    cluster.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    done = moorage(*moorage.run_args(template=template(), command=["true"]), code=OWN_FAILURE)
+    told(done, "pod_security", "runAsNonRoot", "allowPrivilegeEscalation")
+    assert moorage("ls", "-o", "json").json()["items"] == []
+    assert objects(cluster.kubectl, namespace) == ""
+
+
+def test_a_failed_start_that_is_mended_goes_on_with_resume(
+    cluster: RealCluster, moorage: Moorage, template: Template, namespace: str
+) -> None:
+    args = moorage.run_args(
+        "--name", "later", "--claim", "later-claim", template=template(), command=["echo", "here"]
+    )
+    told(moorage(*args, code=OWN_FAILURE), "claim", "later-claim")
+    cluster.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "later-claim", "namespace": namespace},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "16Mi"}}},
+        }
+    )
+    moorage("resume", "later")
+    moorage("attach", "later", "--from-start")
+    assert moorage("logs", "later").out == b"here\n"
+
+    moorage("rm", "-y", "later")
+    assert objects(cluster.kubectl, namespace) == "persistentvolumeclaim/later-claim\n"
+
+
+def test_a_namespace_that_is_not_there_is_named_with_the_command_that_makes_it(
+    moorage: Moorage, template: Template, kubeconfig: Path
+) -> None:
+    place = ["--kubeconfig", kubeconfig, "-n", "absent-namespace"]
+    done = moorage("run", *place, "--template", template(), "--", "true", code=OWN_FAILURE)
+    assert "kubectl create namespace absent-namespace" in done.err
+    assert moorage("ls", "-o", "json").json()["items"] == []
+
+
+def _until_enforced(cluster: RealCluster, namespace: str) -> None:
+    from testcluster.shell import wait_for
+
+    wait_for("the quota", lambda: cluster.get("quota", "small", "-n", namespace)["status"].get("hard"), 20)
