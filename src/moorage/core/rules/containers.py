@@ -11,6 +11,8 @@ from moorage.core.rules.findings import Findings
 from moorage.core.rules.paths import normal_path
 from moorage.core.rules.pod import INIT, ORDINARY, SPEC, Container, Pod
 
+_CANDIDATES = 50
+
 
 def check_containers(pod: Pod, findings: Findings) -> None:
     """Refuse a missing main container or image, names of ours, and whatever stands twice."""
@@ -42,7 +44,7 @@ def _main_present(pod: Pod, findings: Findings) -> None:
     ]
     if any(container.kind == INIT and container.name == name for container in pod.containers):
         hint = "an init container cannot be the main one; move it to containers"
-    elif close := nearest(name, ordinary):
+    elif close := nearest(name, ordinary[:_CANDIDATES]):
         hint = f"rename it, or choose {close} as the main container (--main-container {close})"
     elif ordinary:
         hint = f"rename one, or choose it as the main container (--main-container {ordinary[0]})"

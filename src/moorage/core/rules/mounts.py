@@ -9,12 +9,14 @@ from moorage.core.rules.findings import Findings
 from moorage.core.rules.paths import normal_path, owned_above
 from moorage.core.rules.pod import ORDINARY, Container, Pod
 
+# Comparing every unknown name with every volume would take a hostile template minutes.
+_CANDIDATES = 50
 _GRANT_HINT = "mount moorage-workspace at /workspace, with readOnly or without, and nothing else"
 
 
 def check_mounts(pod: Pod, findings: Findings) -> None:
     """Refuse mounts of or over what is ours, and mounts of nothing; warn of volumes nobody mounts."""
-    names = {name for _, volume in pod.volumes if (name := volume.text("name")) is not None}
+    names = [name for _, volume in pod.volumes if (name := volume.text("name")) is not None]
     used: set[str] = set()
     for container in pod.containers:
         used |= _container(container, names, findings)
@@ -25,7 +27,7 @@ def check_mounts(pod: Pod, findings: Findings) -> None:
             findings.warning(volume.get("name"), path, "unused_volume", message, "mount it or remove it")
 
 
-def _container(container: Container, names: set[str], findings: Findings) -> set[str]:
+def _container(container: Container, names: list[str], findings: Findings) -> set[str]:
     used: set[str] = set()
     for part, field in (("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")):
         for index, mount in container.node.mappings(part):
@@ -49,11 +51,11 @@ def _ordinary(
     target: str | None,
     field: str,
     path: str,
-    names: set[str],
+    names: list[str],
     findings: Findings,
 ) -> None:
     if name is not None and name not in names:
-        close = nearest(name, names)
+        close = nearest(name, names[:_CANDIDATES])
         hint = f"did you mean {close}?" if close else "add it to template.spec.volumes"
         message = f"there is no volume named {shown(name)}"
         findings.error(mount.get("name"), join(path, "name"), "unknown_volume", message, hint)
