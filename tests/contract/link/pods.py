@@ -83,7 +83,7 @@ class WaitingPod:
                 return await open_link(stream, NONCE, fence=1, expect_pod_uid=self.uid), used
             except LinkError as error:
                 last = error
-                await asyncio.sleep(0.05)  # no event tells from outside that a port is open
+                await asyncio.sleep(0.05)  # sleep: no event tells from outside that a port is open
         raise AssertionError(f"no link: {last}")
 
     async def sh(self, script: str) -> str:

@@ -1,0 +1,104 @@
+package process
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// One table for all tests: a process has one owner of wait4.
+var table = NewTable()
+
+func TestManyShortProcessesAreAllReapedWithTheirOwnCode(t *testing.T) {
+	var all sync.WaitGroup
+	for number := range 200 {
+		all.Go(func() {
+			code := number % 100
+			p, err := table.Start(Spec{Argv: []string{"/bin/sh", "-c", "exit " + string(rune('0'+code%10))}, Cwd: "/"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if exit := p.Exit(); exit.Code == nil || *exit.Code != code%10 {
+				t.Errorf("ended with %+v, want %d", exit, code%10)
+			}
+			_ = p.Out.Close()
+			_ = p.Err.Close()
+		})
+	}
+	all.Wait()
+}
+
+func TestATerminalEchoesAndEnds(t *testing.T) {
+	p, err := table.Start(Spec{Argv: []string{"/bin/cat"}, Cwd: "/", TTY: true, Cols: 80, Rows: 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write([]byte("hello\n")); err != nil {
+		t.Fatal(err)
+	}
+	p.CloseInput()
+	var out bytes.Buffer
+	Pump(p.Out, func(data []byte) error { out.Write(data); return nil })
+	if exit := p.Exit(); exit.Code == nil || *exit.Code != 0 {
+		t.Fatalf("ended with %+v", exit)
+	}
+	if got := out.String(); strings.Count(got, "hello") != 2 {
+		t.Fatalf("a terminal shows what is typed and what cat says: %q", got)
+	}
+}
+
+func TestProgramsAreFoundOnThePathOfTheirEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"tool": 0o755, "data": 0o644} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"PATH=/nowhere:" + dir}
+	cases := map[string]string{
+		"tool": "", "./tool": "", filepath.Join(dir, "tool"): "",
+		"data": "not_executable: data: permission denied", "absent": "not_found: absent is not on PATH",
+		"": "not_found: an empty program name", "./absent": "not_found: ./absent",
+	}
+	for name, want := range cases {
+		path, err := findProgram(name, dir, env)
+		if text, _ := StartFailure(err); text != want {
+			t.Errorf("%q: %q (%q), want %q", name, text, path, want)
+		}
+	}
+}
+
+func TestTheEnvironmentLosesWhatIsAgentctlsOwn(t *testing.T) {
+	t.Setenv("AGENTCTL_HOME", "/secret")
+	t.Setenv("KEPT", "old")
+	env := environment(Spec{Env: map[string]string{"KEPT": "new"}, TTY: true}, "EXTRA=1")
+	if has(env, "AGENTCTL_HOME") || lookup(env, "KEPT") != "new" || lookup(env, "EXTRA") != "1" || lookup(env, "TERM") == "" {
+		t.Fatalf("%v", env)
+	}
+}
+
+func TestWhatOutlivesItsLeaderIsStillAMember(t *testing.T) {
+	Harden()
+	script := "sh -c 'echo ready; exec sleep 1000' & exit 0"
+	p, err := table.Start(Spec{Argv: []string{"/bin/sh", "-c", script}, Cwd: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, 6)
+	if _, err := io.ReadFull(p.Out, line); err != nil {
+		t.Fatal(err)
+	}
+	p.Exit()
+	if left := table.members(p.Pid, ""); len(left) != 1 {
+		t.Fatalf("members: %+v", left)
+	}
+	table.HangUp(p)
+	if left := table.members(p.Pid, ""); len(left) != 0 {
+		t.Fatalf("members after the end: %+v", left)
+	}
+}
