@@ -60,6 +60,7 @@ def test_without_flags_the_defaults_hold(cli: Cli) -> None:
 
 
 def test_a_claim_alone_means_existing_claim_and_an_image_alone_means_image(cli: Cli) -> None:
+    cli.wiring.settings = {"workspace": "managed_pvc", "helper": "exec"}
     assert request(cli, "--claim", "data").workspace == WorkspaceSpec(
         mode=WorkspaceMode.EXISTING_CLAIM, claim_name="data"
     )

@@ -130,9 +130,9 @@ def _check_combinations(call: Call, asked: Asked) -> None:
 
 
 def _workspace(call: Call, asked: Asked) -> WorkspaceSpec:
-    fallback = WorkspaceMode.EXISTING_CLAIM if asked.claim else WorkspaceMode.MANAGED_PVC
     modes = tuple(mode.value for mode in WorkspaceMode)
-    mode = WorkspaceMode(choice("--workspace", call.default("workspace", asked.workspace, fallback), modes))
+    named = asked.workspace or ("existing_claim" if asked.claim else "")  # a typed claim overrules settings
+    mode = WorkspaceMode(choice("--workspace", call.default("workspace", named, "managed_pvc"), modes))
     foreign = {
         "--workspace-size": (asked.workspace_size, WorkspaceMode.MANAGED_PVC),
         "--storage-class": (asked.storage_class, WorkspaceMode.MANAGED_PVC),
@@ -162,8 +162,8 @@ def _workspace(call: Call, asked: Asked) -> WorkspaceSpec:
 
 def _helper(call: Call, asked: Asked) -> HelperSpec:
     image = call.default("helper_image", asked.helper_image)
-    fallback = "image" if asked.helper_image else "exec"
-    source = choice("--helper", call.default("helper", asked.helper, fallback), HELPERS)
+    named = asked.helper or ("image" if asked.helper_image else "")
+    source = choice("--helper", call.default("helper", named, "exec"), HELPERS)
     if source == "image" and not image:
         raise UsageError("--helper image needs --helper-image REF", hint="pin it: REPO@sha256:DIGEST")
     if source == "exec" and asked.helper_image:

@@ -89,7 +89,7 @@ def _filter(member: tarfile.TarInfo, into: str) -> tarfile.TarInfo | None:
     they are the file's."""
     checked = tarfile.data_filter(member, into)
     kept = {"mode": member.mode & 0o777} if member.isreg() else {"mode": None}
-    return checked.replace(**kept, deep=False)  # type: ignore[arg-type]
+    return checked.replace(**kept, deep=False)
 
 
 def _safe_name(name: str) -> str | None:

@@ -47,7 +47,7 @@ async def command(call: Call, everything: bool, state: tuple[str, ...], sort_by:
         call.terminal.data("".join(f"{view.session.name}\n" for view in views))
         return 0
     if not views and call.output in ("table", "wide"):
-        call.terminal.say(f"no sessions in {where}")
+        call.terminal.say(f"no sessions ({where})")
         return 0
     print_list(call, objects, lambda: _table(call, views))
     return 0

@@ -44,7 +44,7 @@ async def command(
         if everything:
             chosen = [v.session.name for v in await sessions.list_views(include_archived=True)]
             if not chosen:
-                call.terminal.say(f"no sessions in {sessions.where}")
+                call.terminal.say(f"no sessions ({sessions.where})")
                 return 0
         if dry_run or not (yes or force):
             plans = await _plans(sessions, chosen, report, force)

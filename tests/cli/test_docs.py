@@ -1,0 +1,96 @@
+"""docs/cli.md and the parser say the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from moorage.cli import failures
+from moorage.cli.app import root_command
+from moorage.cli.flags import GlobalFlag, global_flags
+from moorage.cli.verbs import VERBS
+from moorage.core import errors
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.M | re.S))
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    root = root_command()
+    for name in VERBS:
+        command = root.get_command(click.Context(root), name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {word}", inner) for word, inner in command.commands.items())
+        else:
+            yield name, command
+
+
+COMMANDS = dict(commands())
+
+
+def usage(path: str, command: click.Command) -> str:
+    pieces = command.collect_usage_pieces(click.Context(command, info_name=path))
+    return " ".join(["moorage", path, *pieces])
+
+
+def flags_of(params: list[click.Parameter]) -> set[str]:
+    """Flags as help shows them: ``-n, --namespace NAME``."""
+    shown = set()
+    for param in params:
+        if isinstance(param, click.Option):
+            words = ", ".join(sorted(param.opts, key=len))
+            shown.add(f"{words} {param.metavar}" if param.metavar else words)
+    return shown
+
+
+def documented_flags(section: str) -> set[str]:
+    return {flag.replace("\\|", "|") for flag in re.findall(r"^\| `(-[^`]*)` \|", section, re.M)}
+
+
+def documented_codes(section: str) -> set[int]:
+    line = re.search(r"^Exit codes: .*$", section, re.M)
+    assert line is not None
+    return {int(code) for code in re.findall(r"\b\d+\b", line.group())}
+
+
+TABLE = {int(code) for code in re.findall(r"^\| (\d+) \|", SECTIONS["Exit codes"], re.M)}
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_verb_is_documented_with_its_usage_and_exactly_its_flags(path: str) -> None:
+    command, section = COMMANDS[path], SECTIONS[path]
+    assert f"```\n{usage(path, command)}\n```" in section
+    own = [param for param in command.params if not isinstance(param, GlobalFlag)]
+    assert documented_flags(section) == flags_of(own)
+
+
+def test_no_verb_is_documented_that_is_not_there() -> None:
+    about = {"Global flags", "Streams", "Errors", "Exit codes", "Ctrl-C, and leaving an agent running"}
+    assert set(SECTIONS) - about == set(COMMANDS)
+
+
+def test_the_global_flags_are_documented() -> None:
+    assert documented_flags(SECTIONS["Global flags"]) == flags_of(list(global_flags()))
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_the_exit_codes_of_a_verb_are_in_the_table(path: str) -> None:
+    codes = documented_codes(SECTIONS[path])
+    assert {0, 2} <= codes <= TABLE
+    entry = VERBS[path.split()[0]]
+    assert (failures.OWN_FAILURE in codes) == (entry.carries_command or path == "attach")
+
+
+def test_every_code_an_error_can_have_is_in_the_table() -> None:
+    def below(kind: type[errors.MoorageError]) -> Iterator[type[errors.MoorageError]]:
+        yield kind
+        for child in kind.__subclasses__():
+            yield from below(child)
+
+    own = {failures.OWN_FAILURE, failures.INTERRUPTED, failures.BROKEN_PIPE}
+    assert {kind.exit_code for kind in below(errors.MoorageError)} | own <= TABLE
