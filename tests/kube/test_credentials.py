@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -245,6 +247,42 @@ async def test_a_kubeconfig_caught_half_written_leaves_the_last_good_one(api: An
     assert len(api.requests) == 2
 
 
+async def fails(kind: str, request: web.Request) -> web.StreamResponse:
+    if kind == "cut":
+        assert request.transport is not None
+        request.transport.abort()
+    if kind == "denied":
+        said = {"kind": "Status", "apiVersion": "v1", "code": 401, "reason": "Unauthorized"}
+        return web.json_response(said, status=401)
+    return web.Response(status=200 if kind == "page" else 502, text="<html>hello</html>")
+
+
+@pytest.mark.parametrize("kind", ["cut", "denied", "page", "gateway"])
+@pytest.mark.parametrize("verb", ["get", "exec", "watch"])
+async def test_no_error_shows_a_credential_not_even_in_what_caused_it(
+    api: Any, kind: str, verb: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    for path in (PATH, "/api/v1/namespaces", "/api/v1/namespaces/ns/pods/p/exec"):
+        api.on("GET", path, functools.partial(fails, kind))
+    cluster = api.cluster({"token": SECRET}, timeout=5)
+    shown = ""
+    if verb == "watch":
+        async with cluster.watch(NAMESPACES) as cache:
+            await cache.changed(10)
+            shown = repr(cache.get("n"))
+    else:
+        with pytest.raises(ApiError) as caught:
+            await (cluster.get(NAMESPACES, "n") if verb == "get" else cluster.exec("p", "c", ["x"]))
+        error: BaseException | None = caught.value
+        shown = "".join(traceback.format_exception(error))
+        while error is not None:
+            shown += repr(error) + repr(getattr(error, "problem", ""))
+            error = error.__cause__
+    assert shown
+    assert SECRET not in shown + caplog.text
+
+
 class Hands:
     """A clock that a test moves."""
 
@@ -296,9 +334,26 @@ async def test_changed_files_are_noticed_and_another_server_is_refused(tmp_path:
     now = target("http://b", "three")
     file.write_text("123")
     clock.time = 2 * FILE_CHECK
-    with pytest.raises(ApiError) as caught:
-        await access.current()
-    assert (caught.value.problem.reason, caught.value.problem.sent) == ("ServerChanged", "no")
+    for _ in range(3):
+        with pytest.raises(ApiError) as caught:
+            await access.current()
+        assert (caught.value.problem.reason, caught.value.problem.sent) == ("ServerChanged", "no")
+    now = target("http://a", "four")
+    assert token_of((await access.current()).headers) == "Bearer four"
+
+
+async def test_switching_the_current_context_does_not_move_a_running_process(
+    api: Any, accepts: Any, tmp_path: Path
+) -> None:
+    accepts("second")
+    cluster = api.cluster({"token": "first"})
+    path = api.kubeconfig({"token": "second"})
+    document = json.loads(path.read_text())
+    document["clusters"].append({"name": "o", "cluster": {"server": "https://other.example"}})
+    document["contexts"].append({"name": "other", "context": {"cluster": "o"}})
+    path.write_text(json.dumps({**document, "current-context": "other"}))
+    await cluster.get(NAMESPACES, "n")  # 401 at first, then with the rotated token of its own context
+    assert len(api.requests) == 2
 
 
 async def test_a_token_that_no_header_can_carry_is_refused_without_showing_it() -> None:

@@ -227,7 +227,8 @@ async def test_a_proxy_that_knows_no_upgrade_is_recognised(api: Any) -> None:
     api.on("GET", EXEC, page)
     with pytest.raises(ApiError) as caught:
         await api.cluster().exec("p", "main", ["x"])
-    assert caught.value.problem.kind != "status"
+    assert (caught.value.problem.kind, caught.value.problem.http_status) == ("http", 200)
+    assert "WebSocket" in caught.value.message
 
 
 async def test_a_message_that_is_no_exec_message_ends_the_stream(api: Any, plays: Any) -> None:

@@ -139,6 +139,7 @@ class Access:
                 raise not_sent("Configuration", error.message, error.hint) from error
             return  # half-written or broken: keep what works, look again later
         if target.server != self._target.server:
+            self._checked = now - FILE_CHECK  # look again at every call: until then nothing is sent
             raise not_sent(
                 "ServerChanged",
                 f"the kubeconfig now names another API server ({target.server}, was {self._target.server})",

@@ -103,6 +103,13 @@ def no_answer(error: BaseException, address: str) -> ApiError:
     return ApiError(ApiProblem("transport", 0, reason, message, "no" if unsent else "maybe"), hint=hint)
 
 
+def no_upgrade(error: aiohttp.WSServerHandshakeError) -> ApiError:
+    """The error for an answer, even a success, where a WebSocket was asked for."""
+    message = f"HTTP {error.status} where a WebSocket was asked for ({error.message})"
+    hint = "a proxy in between does not let WebSockets through, or another service answered"
+    return ApiError(ApiProblem("http", error.status, "", message, "maybe"), hint=hint)
+
+
 def not_sent(reason: str, message: str, hint: str = "") -> ApiError:
     """The error for a request that could not even be tried, e.g. without credentials."""
     return ApiError(ApiProblem("transport", 0, reason, message, "no"), hint=hint)

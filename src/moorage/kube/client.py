@@ -178,7 +178,7 @@ class KubeCluster:
                 async for chunk in response.content.iter_any():
                     yield chunk
             except (aiohttp.ClientError, OSError) as error:
-                raise no_answer(error, self._transport.access.server) from error
+                raise no_answer(error, self._transport.access.server) from None
 
     async def close(self) -> None:
         await self._transport.close()

@@ -36,9 +36,13 @@ def connect(
     plugin may talk to the person at our terminal. Raises NotFound, UsageError or DocumentError.
     """
     env = os.environ if environ is None else environ
-    return _cluster(
-        lambda: kubeconfigs.load(kubeconfig, context, namespace, env), env, request_timeout, terminal
-    )
+    target = kubeconfigs.load(kubeconfig, context, namespace, env)
+
+    def reload() -> Target:
+        # By the name it had: switching the current context must not move a running process.
+        return kubeconfigs.load(kubeconfig, target.context, namespace, env)
+
+    return _cluster(target, reload, env, request_timeout, terminal)
 
 
 def connect_in_cluster(
@@ -49,14 +53,18 @@ def connect_in_cluster(
 ) -> KubeCluster:
     """A cluster by our own Pod's service account. Raises UsageError outside a Pod."""
     env = os.environ if environ is None else environ
-    return _cluster(lambda: in_cluster.load(namespace, env), env, request_timeout, False)
+    target = in_cluster.load(namespace, env)
+    return _cluster(target, lambda: in_cluster.load(namespace, env), env, request_timeout, False)
 
 
 def _cluster(
-    load: Callable[[], Target], environ: Environment, request_timeout: float, terminal: bool
+    target: Target,
+    reload: Callable[[], Target],
+    environ: Environment,
+    request_timeout: float,
+    terminal: bool,
 ) -> KubeCluster:
-    target = load()
-    access = Access(target, load, environ, f"moorage/{_version()}", terminal=terminal)
+    access = Access(target, reload, environ, f"moorage/{_version()}", terminal=terminal)
     return KubeCluster(Transport(access, request_timeout), target.namespace, target.context)
 
 

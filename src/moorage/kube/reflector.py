@@ -81,6 +81,12 @@ class Reflector:
             await self._task
 
     async def _run(self) -> None:
+        try:
+            await self._follow()
+        finally:
+            self._cache.down("it has stopped")  # whatever ended it: what was seen grows old from now on
+
+    async def _follow(self) -> None:
         while True:
             request = self._state.request()
             began = time.monotonic()

@@ -213,8 +213,11 @@ class Transport:
         """Turn the library's failures into ApiError. Our own timeout passes through as a cancellation."""
         try:
             yield
+        except aiohttp.WSServerHandshakeError as error:
+            raise answers.no_upgrade(error) from None
         except (aiohttp.ClientError, OSError) as error:
-            raise answers.no_answer(error, endpoint.server) from error
+            # Not chained: some of the library's errors carry the request with its headers.
+            raise answers.no_answer(error, endpoint.server) from None
 
     def _session(self, *, streams: bool) -> aiohttp.ClientSession:
         if self._closed:

@@ -55,7 +55,7 @@ class DrainedSocket:
                 try:
                     await self._socket.send_bytes(message)
                 except (aiohttp.ClientError, OSError) as error:
-                    raise LinkError("the connection broke while sending") from error
+                    raise LinkError(f"the connection broke while sending ({type(error).__name__})") from None
 
     async def wait(self) -> None:
         """Wait until the stream has ended, whoever ended it."""
