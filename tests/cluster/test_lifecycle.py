@@ -15,7 +15,7 @@ from testcluster.cluster import MARK, Cluster, processes_of
 from testcluster.objects import claim, pod
 from testcluster.requirements import cgroup_roots
 from testcluster.shell import run, wait_for
-from testcluster.testrun import RealCluster, launch, new_dir
+from testcluster.testrun import RealCluster, launch, new_dir, up_own
 
 
 @pytest.fixture
@@ -91,8 +91,7 @@ def test_down_refuses_a_folder_that_is_no_cluster() -> None:
 
 @pytest.mark.node
 def test_down_leaves_nothing_on_the_host_with_pods_and_volumes_in_use(folder: Path) -> None:
-    launch("up", "--dir", folder)
-    cluster = Cluster(folder)
+    cluster = up_own(folder)
     used = RealCluster(folder / "admin.kubeconfig", cluster, cluster.bin / "kubectl")
     used.apply(
         claim("default", "disk", "standard", volumeMode="Block"),
@@ -110,7 +109,7 @@ def test_down_leaves_nothing_on_the_host_with_pods_and_volumes_in_use(folder: Pa
 
 @pytest.mark.node
 def test_down_works_when_the_record_is_lost(folder: Path) -> None:
-    launch("up", "--dir", folder)
+    up_own(folder)
     (folder / "state.json").unlink()
     launch("down", "--dir", folder)
     assert traces(Cluster(folder)) == NOTHING
@@ -120,6 +119,7 @@ def test_down_works_when_the_record_is_lost(folder: Path) -> None:
 @pytest.mark.cluster
 def test_down_cleans_up_after_an_up_that_was_killed(folder: Path) -> None:
     command = [sys.executable, str(HERE / "launcher.py"), "up", "--control-plane-only", "--dir", str(folder)]
+    command += ["--owner", str(os.getpid())]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as up:
         # etcd carries our mark as soon as it is started: the API server cannot be ready yet.
         wait_for("etcd", lambda: processes_of(folder), 60, 0.02)
@@ -131,8 +131,7 @@ def test_down_cleans_up_after_an_up_that_was_killed(folder: Path) -> None:
 
 @pytest.mark.cluster
 def test_two_clusters_run_side_by_side(cluster: RealCluster, local_cluster: Cluster, folder: Path) -> None:
-    launch("up", "--control-plane-only", "--dir", folder)
-    other = Cluster(folder)
+    other = up_own(folder, "--control-plane-only")
     assert set(other.state.ports.values()).isdisjoint(local_cluster.state.ports.values())
     launch("down", "--dir", folder)
     assert cluster.kubectl("get", "--raw", "/readyz") == "ok"

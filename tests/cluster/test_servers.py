@@ -10,7 +10,7 @@ import pytest
 from testcluster.api import Api
 from testcluster.audit import AuditLog, Judge
 from testcluster.cluster import Cluster
-from testcluster.testrun import launch, new_dir
+from testcluster.testrun import launch, new_dir, up_own
 
 pytestmark = pytest.mark.cluster
 
@@ -20,8 +20,7 @@ def own() -> Iterator[Cluster]:
     """A control plane that nobody else uses, because these tests stop parts of it."""
     folder = new_dir()
     try:
-        launch("up", "--control-plane-only", "--dir", folder)
-        yield Cluster(folder)
+        yield up_own(folder, "--control-plane-only")
     finally:
         launch("down", "--dir", folder)
 

@@ -90,6 +90,15 @@ def launch(*args: str | Path, check: bool = True) -> str:
     return done.stdout.strip()
 
 
+def up_own(folder: Path, *args: str) -> Cluster:
+    """Start a cluster that only the calling test uses; the caller takes it down.
+
+    When this process is killed first, the next run does (`sweep`).
+    """
+    launch("up", "--dir", folder, *args, "--owner", str(os.getpid()))
+    return Cluster(folder)
+
+
 def acquire(nodes: int) -> RealCluster:
     """The cluster for this run, with at least that many real nodes; started now if it is not up."""
     if theirs := os.environ.get(KUBECONFIG):
