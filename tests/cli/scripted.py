@@ -311,6 +311,8 @@ class Scripted:
         self._view(name)
         for item in self.transcript:
             yield item
+        if follow and self.blocks:
+            await asyncio.Event().wait()
 
     async def container_logs(
         self,

@@ -47,7 +47,12 @@ SCRIPTS: dict[str, dict[str, Any]] = {
         "steps": [READY, Pause(size=(132, 50)), Exited(AgentExit(code=4))],
     },
     "echo": {"echo": True, "output": [(1, b"READY\r\n")], "exit": ExitStatus(code=5)},
-    "blocking": {"blocks": True, "output": [(1, b"READY\r\n")], "exit": ExitStatus(signal=2)},
+    "blocking": {
+        "blocks": True,
+        "output": [(1, b"READY\r\n")],
+        "transcript": [READY],
+        "exit": ExitStatus(signal=2),
+    },
 }
 
 

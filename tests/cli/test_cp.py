@@ -168,6 +168,16 @@ def test_a_link_that_stands_here_already_is_replaced_not_followed(cli: Cli, here
     assert ((here / "src" / "x").read_text(), (here.parent / "victim").read_text()) == ("new", "untouched")
 
 
+def test_a_link_to_a_directory_that_stands_here_already_is_not_followed(cli: Cli, here: Path) -> None:
+    (here / "src").mkdir()
+    (here / "src" / "d").symlink_to(here.parent)
+    serve(cli, "/workspace/src", "dir", entry("first", b"x"), folder("d"), entry("d/victim", b"new"))
+    before = everything(here.parent)
+    result = cli("cp", "brisk-otter:src", ".")
+    assert (result.code, everything(here.parent)) == (5, before)
+    assert "src/d is a link, and the copy is a directory" in result.err
+
+
 @pytest.mark.parametrize("cut", [1, 511, 513])
 def test_a_cut_archive_leaves_nothing(cli: Cli, here: Path, cut: int) -> None:
     serve(cli, "/workspace/src", "dir", entry("x", b"y" * 5000))

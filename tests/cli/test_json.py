@@ -125,3 +125,20 @@ def test_the_default_output_comes_from_the_settings_and_the_flag_wins(cli: Cli) 
     assert cli("ls", "-o", "json").json["kind"] == "List"
     cli.wiring.settings = {"output": "xml"}
     assert cli("ls").code == 2
+
+
+@pytest.mark.parametrize(("line", "valid"), [("", True), ("bogus: 1\n", False)])
+def test_a_template_check_has_four_keys_and_needs_no_session(cli: Cli, line: str, valid: bool) -> None:
+    cli.template.write_text(cli.template.read_text() + line)
+    result = cli("template", "check", str(cli.template), "-o", "json")
+    assert list(result.json) == ["valid", "errors", "warnings", "additions"]
+    assert (result.code, result.json["valid"], result.json["errors"] == []) == (int(not valid), valid, valid)
+    for problem in result.json["errors"] + result.json["warnings"]:
+        assert list(problem) == ["field", "code", "line", "column", "message", "hint"]
+    assert cli.verbs.calls == []
+    assert cli.wiring.options is None
+
+
+def test_verbose_errors_show_code_and_details(cli: Cli) -> None:
+    cli.verbs.failures["stop"] = Conflict("held", details={"holder": "host:7"})
+    assert "  code: conflict\n  holder: host:7\n" in cli("-v", "stop", "brisk-otter").err

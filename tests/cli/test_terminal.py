@@ -268,3 +268,22 @@ def test_ctrl_c_in_exec_signals_the_command(terminal: Start) -> None:
     screen.type("\x03")
     assert screen.ended() == 130
     assert ("process.signal", 2) in screen.calls
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_to_exec_hangs_up_and_restores_the_terminal(
+    terminal: Start, number: signal.Signals, code: int
+) -> None:
+    screen = terminal("blocking", "exec", "-it", "brisk-otter", "--", "sh")
+    screen.until("READY")
+    screen.process.send_signal(number)
+    assert screen.ended() == code
+    assert "process.close" in [call[0] for call in screen.calls]
+
+
+def test_ctrl_c_ends_following_a_log(terminal: Start) -> None:
+    screen = terminal("blocking", "logs", "-f", "brisk-otter")
+    screen.until("READY")
+    screen.type("\x03")
+    assert screen.ended() == 130
+    assert screen.calls[-1] == ("close",)

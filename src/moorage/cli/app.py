@@ -157,7 +157,7 @@ def _flags_of(ctx: click.Context | None) -> list[str]:
 
 def _failed(state: State, error: MoorageError, argv: list[str]) -> int:
     as_json = state.options.output == "json" or (not state.options.output and _asks_json(argv))
-    failures.print_error(state.terminal, error, as_json=as_json)
+    failures.print_error(state.terminal, error, as_json=as_json, verbose=state.options.verbosity > 0)
     entry = VERBS.get(state.verb)
     return failures.exit_code(error, carries_command=entry is not None and entry.carries_command)
 

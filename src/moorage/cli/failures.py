@@ -26,8 +26,9 @@ def exit_code(error: MoorageError, *, carries_command: bool) -> int:
     return error.exit_code
 
 
-def print_error(terminal: Terminal, error: MoorageError, *, as_json: bool) -> None:
-    """``error: what``, then why, field and line, then ``hint: what to do next``; or one JSON object."""
+def print_error(terminal: Terminal, error: MoorageError, *, as_json: bool, verbose: bool = False) -> None:
+    """``error: what``, then why, field and line, then ``hint: what to do next``; or one JSON object.
+    ``verbose`` adds the code and all details."""
     if as_json:
         terminal.say(json.dumps(error_object(error), ensure_ascii=True))
         return
@@ -35,6 +36,10 @@ def print_error(terminal: Terminal, error: MoorageError, *, as_json: bool) -> No
     terminal.say_prefixed(f"{red}error:{reset} ", error.message)
     for line in _details(error):
         terminal.say(f"  {line}")
+    if verbose:
+        terminal.say(f"  code: {error.code}")
+        for key, value in error.details.items():
+            terminal.say(f"  {key}: {value}")
     if error.hint:
         terminal.say(f"  hint: {error.hint}")
 

@@ -43,7 +43,9 @@ def global_flags() -> list[click.Option]:
         GlobalFlag(["--no-color"], is_flag=True, help="Never colour."),
         GlobalFlag(["--no-input"], is_flag=True, help="Never ask; fail with the command to run."),
         GlobalFlag(["-q", "--quiet"], is_flag=True, help="Print less: no progress, only names."),
-        GlobalFlag(["-v", "--verbose", "verbosity"], count=True, help="Say more; twice shows tracebacks."),
+        GlobalFlag(
+            ["-v", "--verbose", "verbosity"], count=True, help="Say more of errors; twice: tracebacks."
+        ),
     ]
 
 

@@ -32,7 +32,9 @@ async def for_each(
             result = await act(name)
         except MoorageError as error:
             await suggest(sessions, error, name)
-            failures.print_error(call.terminal, error, as_json=call.output == "json")
+            failures.print_error(
+                call.terminal, error, as_json=call.output == "json", verbose=call.options.verbosity > 0
+            )
             code = code or error.exit_code
             continue
         if result is not None:

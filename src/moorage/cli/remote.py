@@ -10,7 +10,7 @@ import signal
 from contextlib import ExitStack
 
 from moorage.cli.command import Call
-from moorage.cli.failures import INTERRUPTED, OWN_FAILURE
+from moorage.cli.failures import OWN_FAILURE
 from moorage.cli.rawmode import raw_mode, window_size
 from moorage.cli.signals import on_signals
 from moorage.cli.streams import stderr_writer, stdin_reader, stdout_writer
@@ -29,7 +29,7 @@ async def carry(call: Call, process: RemoteProcess, *, interactive: bool, tty: b
             status = await joined.run(interactive=interactive, tty=tty)
     finally:
         await process.close()
-    return INTERRUPTED if status is None else _code(call, status)
+    return 128 + joined.left_by if status is None else _code(call, status)
 
 
 class _Joined:
@@ -37,12 +37,18 @@ class _Joined:
         self._call = call
         self._process = process
         self._interrupts = 0
+        self.left_by = 0
+        """The signal to us that made us hang up; 0 when none did."""
         self._main: asyncio.Task[ExitStatus] | None = None
         self._beside: set[asyncio.Task[None]] = set()
 
     async def run(self, *, interactive: bool, tty: bool) -> ExitStatus | None:
         """The exit status, or None when a person hung up."""
-        handlers = {signal.SIGINT: self._interrupted}
+        handlers = {
+            signal.SIGINT: self._interrupted,
+            signal.SIGTERM: lambda: self._hang_up(signal.SIGTERM),
+            signal.SIGHUP: lambda: self._hang_up(signal.SIGHUP),
+        }
         if tty and self._call.terminal.stdin_tty:
             handlers[signal.SIGWINCH] = self._resized
         self._main = asyncio.create_task(self._output())
@@ -51,7 +57,7 @@ class _Joined:
             try:
                 return await asyncio.shield(self._main)
             except asyncio.CancelledError:
-                if self._interrupts > 1:
+                if self.left_by:
                     return None
                 raise
             finally:
@@ -90,10 +96,15 @@ class _Joined:
 
     def _interrupted(self) -> None:
         self._interrupts += 1
-        if self._interrupts > 1 and self._main is not None:
-            self._main.cancel()
+        if self._interrupts > 1:
+            self._hang_up(signal.SIGINT)
             return
         self._beside.add(asyncio.create_task(self._quietly(signal.SIGINT)))
+
+    def _hang_up(self, number: int) -> None:
+        self.left_by = number
+        if self._main is not None:
+            self._main.cancel()
 
     def _resized(self) -> None:
         self._beside.add(asyncio.create_task(self._quietly(signal.SIGWINCH)))

@@ -5,7 +5,6 @@ Turns how a following ended into messages and an exit code; removes the session 
 
 from __future__ import annotations
 
-import asyncio
 import signal
 
 from moorage.cli.command import Call
@@ -29,8 +28,6 @@ async def follow_launched(call: Call, sessions: SessionVerbs, name: str, report:
     manner = Manner(stdin=stdin, raw=raw, until_started=asked.detach)
     try:
         ending = await follow(call, sessions, name, report, manner)
-    except asyncio.CancelledError:
-        raise
     except Exception:
         if asked.remove:
             await sessions.remove(name, report)

@@ -31,7 +31,9 @@ async def download(chunks: AsyncIterator[bytes], target: Path, *, single: str) -
         done = await _unpack_stream(chunks, root)
         if single and not (root / single).is_file():
             raise IntegrityError(f"the Pod sent no file {single!r}")
-        settle(root / single if single else root, target)
+        source = root / single if single else root
+        check_settle(source, target, named=True)
+        settle(source, target)
         for name, mode in sorted(done.modes.items(), reverse=True):
             if not single:
                 os.chmod(target / name, mode)
@@ -66,21 +68,35 @@ def _unpack_from(read_end: int, root: Path) -> Unpacked:
         return unpack(stream, root)
 
 
-def settle(source: Path, target: Path) -> None:
-    """Move ``source`` to ``target``; directories that exist are merged, files replaced. Raises Conflict
-    where one is a directory and the other a file."""
-    source_dir = source.is_dir() and not source.is_symlink()
-    if not source_dir:
-        if target.is_dir():
-            raise Conflict(f"{target} is a directory, and the copy is a file")
-        os.replace(source, target)
+def check_settle(source: Path, target: Path, *, named: bool = False) -> None:
+    """Can ``source`` be moved to ``target``? Raises Conflict where one is a directory and the other is not.
+
+    A link to a directory is followed only where a person ``named`` it: below that, it would let a Pod
+    write wherever it leads.
+    """
+    if not _is_dir(source):
+        if _is_dir(target):
+            raise Conflict(f"{target} is a directory, and the copy is a file", hint="move it away first")
+    elif target.is_symlink() and not named:
+        raise Conflict(f"{target} is a link, and the copy is a directory", hint="move it away first")
     elif target.is_dir():
+        for entry in os.listdir(source):
+            check_settle(source / entry, target / entry)
+    elif os.path.lexists(target):
+        raise Conflict(f"{target} is a file, and the copy is a directory", hint="move it away first")
+
+
+def settle(source: Path, target: Path) -> None:
+    """Move ``source`` to ``target`` after ``check_settle``; directories are merged, files replaced."""
+    if _is_dir(source) and target.is_dir():
         for entry in sorted(os.listdir(source)):
             settle(source / entry, target / entry)
-    elif os.path.lexists(target):
-        raise Conflict(f"{target} is a file, and the copy is a directory")
     else:
-        os.rename(source, target)
+        os.replace(source, target)
+
+
+def _is_dir(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 async def packed(source: Path, name: str, skipped: list[str]) -> AsyncIterator[bytes]:

@@ -52,15 +52,16 @@ async def check(
         helper_source=choice("--helper", call.default("helper", helper, "exec"), HELPERS),
     )
     checked = check_template(read_template(file, field="FILE"), options)
-    print_object(call, verdict_object(file, checked), lambda: _human(file, checked))
+    if call.output == "name":
+        call.terminal.data(f"{file}\n")
+    else:
+        print_object(call, verdict_object(checked), lambda: _human(file, checked))
     return 0 if checked.valid else 1
 
 
-def verdict_object(file: str, checked: CheckedTemplate) -> dict[str, Any]:
+def verdict_object(checked: CheckedTemplate) -> dict[str, Any]:
     """``{valid, errors, warnings, additions}`` as documented in docs/cli.md."""
     return {
-        "kind": "TemplateCheck",
-        "name": file,
         "valid": checked.valid,
         "errors": [problem_object(problem) for problem in checked.errors],
         "warnings": [problem_object(problem) for problem in checked.warnings],
