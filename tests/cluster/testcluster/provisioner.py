@@ -46,7 +46,7 @@ def _watch(api: Api, path: str, changed: threading.Event) -> None:
             finally:
                 connection.close()
         except (OSError, http.client.HTTPException):
-            time.sleep(1)
+            time.sleep(1)  # sleep: back off before watching again
 
 
 def look(cluster: Cluster, api: Api) -> None:

@@ -69,7 +69,7 @@ def wait_for(what: str, probe: Callable[[], T | None], timeout: float = 60, paus
             last = answer
         except (OSError, http.client.HTTPException, Failure) as error:
             last = error
-        time.sleep(pause)
+        time.sleep(pause)  # sleep: what we wait for, outside of this process, announces nothing
     raise Failure(f"gave up after {timeout:g} s waiting for {what} (last answer: {last})")
 
 
