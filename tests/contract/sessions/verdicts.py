@@ -22,7 +22,8 @@ def told(done: Done, category: str, *words: str) -> None:
     """The message on stderr names the category and gives a hint; ``words`` stand in it."""
     assert f"  why: {category}\n" in done.err, done.err
     _, found, hint = done.err.partition("  hint: ")
-    assert found and hint.strip(), done.err
+    assert found, done.err
+    assert hint.strip(), done.err
     for word in words:
         assert word in done.err, f"{word!r} is not in: {done.err}"
 
@@ -33,7 +34,7 @@ def recorded(moorage: Moorage, name: str, category: str) -> Any:
     diagnosis = session["diagnosis"]
     assert diagnosis is not None, session
     assert (session["status"], diagnosis["category"]) == ("Failed", category), diagnosis
-    assert diagnosis["reason"] and diagnosis["message"] and diagnosis["hint"]
+    assert all(diagnosis[part] for part in ("reason", "message", "hint")), diagnosis
     return diagnosis
 
 
