@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import socket
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
+from testcluster.cluster import Cluster
 from testcluster.objects import pod
 from testcluster.shell import Failure, wait_for
-from testcluster.testrun import RealCluster
+from testcluster.testrun import RealCluster, launch
 
 pytestmark = pytest.mark.node
 
@@ -144,3 +146,15 @@ def test_the_runtime_class_of_the_cluster_runs(cluster: RealCluster, namespace: 
     cluster.apply(pod(namespace, "p", runtimeClassName="runc"))
     ready(cluster, namespace, "p")
     assert cluster.get("pod", "p", "-n", namespace)["status"]["phase"] == "Running"
+
+
+def test_an_image_made_here_runs_after_import(
+    cluster: RealCluster, local_cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    ref = f"localhost/{namespace}:test"
+    agent = f"opt/agent={local_cluster.bin / 'agent'}"
+    words = ("image", "build", tmp_path / "i.tar", "--ref", ref, "--file", agent)
+    launch("image", "import", launch(*words), "--dir", local_cluster.dir)
+    cluster.apply(pod(namespace, "p", ["/opt/agent", "wait"], image=ref))
+    ready(cluster, namespace, "p")
+    assert cluster.get("pod", "p", "-n", namespace)["spec"]["containers"][0]["image"] == ref
