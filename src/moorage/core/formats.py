@@ -100,10 +100,8 @@ def _image(findings: Findings, node: Node, path: str) -> None:
 
 
 def _mount_path(findings: Findings, node: Node, path: str) -> None:
-    text = _string(node)
-    if text == "" or (text is not None and ":" in text):
-        message = f"{shown(text)} is no path to mount at"
-        findings.error(node, path, "bad_path", message, "write an absolute path without ':'")
+    if _string(node) == "":
+        findings.error(node, path, "bad_path", "the path is empty", "write an absolute path")
 
 
 def _sub_path(findings: Findings, node: Node, path: str) -> None:
