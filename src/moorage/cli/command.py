@@ -9,7 +9,7 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 AFTER_DASHES = "moorage.after_dashes"
 """Key in click's context for the words after ``--``; None when there was no ``--``."""
+
+
+HELP_FLAGS: Final = {"help_option_names": ["-h", "--help"]}
+"""click's settings of every command; said at each, because click keeps the flag it made first."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class VerbCommand(click.Command):
         self, *args: Any, examples: Sequence[str] = (), takes_command: bool = False, **kwargs: Any
     ) -> None:
         kwargs.setdefault("options_metavar", "[FLAGS]")
+        kwargs.setdefault("context_settings", HELP_FLAGS)
         kwargs["params"] = [*(kwargs.get("params") or []), *flags.global_flags()]
         super().__init__(*args, **kwargs)
         self.examples = examples
@@ -109,6 +114,7 @@ class VerbGroup(click.Group):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("options_metavar", "")
+        kwargs.setdefault("context_settings", HELP_FLAGS)
         kwargs.setdefault("subcommand_metavar", "VERB …")
         super().__init__(*args, **{"no_args_is_help": False, **kwargs})
 
