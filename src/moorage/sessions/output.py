@@ -31,7 +31,7 @@ class OutputPump:
 
     @property
     def running(self) -> bool:
-        return bool(self._tasks)
+        return any(not task.done() for task in self._tasks)
 
     async def start(self, link: Link) -> None:
         """Follow from the end of the stored transcript."""

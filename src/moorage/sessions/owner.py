@@ -22,7 +22,7 @@ from moorage.engine.connection import Connection
 from moorage.engine.failure import ActionFailed
 from moorage.engine.observe import Observer
 from moorage.ports.cluster import Cluster
-from moorage.ports.link import Gap, Output
+from moorage.ports.link import Gap, Link, Output
 from moorage.ports.sessions import Happening, Progress
 from moorage.ports.store import Lease, SessionEvent
 from moorage.sessions.forget import forget
@@ -45,6 +45,7 @@ class Owner:
         self._said: set[tuple[str, str]] = set()
         self._trouble: Trouble | None = None
         self._same: Observed[bool] = Unknown("not checked yet")
+        self._followed: tuple[Link, str] | None = None
         self.session = session
         self.connection = Connection(cluster, self._say)
         self._pump = OutputPump(parts.store, lease, self._deliver)
@@ -128,16 +129,19 @@ class Owner:
         self._report_steps()
         link = await self.connection.seen(self.session)
         if link is not None and link.agent_state != "none":
-            await self._follow_output()
+            await self._follow_output(link.start_id)
             if link.agent_state == "exited":
                 await self._pump.finish()
         return Seen(self._same, pod, claim, link, self._trouble)
 
-    async def _follow_output(self) -> None:
+    async def _follow_output(self, start_id: str) -> None:
+        """One pump for each run of the agent on each link."""
         link = self.connection.link
-        if link is not None and not self._pump.running and not self._wake.output_done(link):
-            self._wake.watch_link(link)
-            await self._pump.start(link)
+        if link is None or self._followed == (link, start_id):
+            return
+        self._followed = (link, start_id)
+        self._wake.watch_link(link)
+        await self._pump.start(link)
 
     def _report_steps(self) -> None:
         pod = self._observer.raw_pod

@@ -29,7 +29,6 @@ class Wake:
         self._inventory = inventory
         self._intent_number = intent_number
         self._event = asyncio.Event()
-        self._link: Link | None = None
         self._exit: asyncio.Task[None] | None = None
 
     def clear(self) -> None:
@@ -47,14 +46,9 @@ class Wake:
 
     def watch_link(self, link: Link) -> None:
         """Wake when the agent on this link ends, or the link does."""
-        self._link = link
         if self._exit is not None:
             self._exit.cancel()
         self._exit = asyncio.create_task(self._until_exit(link))
-
-    def output_done(self, link: Link) -> bool:
-        """Whether the agent on this very link has ended before, so that its output was all taken."""
-        return self._link is link and self._exit is not None and self._exit.done()
 
     async def _until_exit(self, link: Link) -> None:
         with contextlib.suppress(LinkError):
