@@ -66,7 +66,7 @@ _INSTALL_FAULTS: Mapping[str, tuple[str, str, str]] = {
     "noexec": (
         "noexec",
         f"{owned.OPT_PATH} is mounted noexec: agentctl cannot run there",
-        "allow execution on emptyDir volumes of this node, or use --helper image with an image volume",
+        "allow execution on emptyDir volumes of this node: they lie in its kubelet's folder",
     ),
     "cannot_run": (
         "platform",

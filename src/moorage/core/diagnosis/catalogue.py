@@ -74,7 +74,7 @@ CATALOGUE: dict[str, Category] = {
     ),
     "noexec": Category(
         "A file that must be run may not be executed: noexec mount, missing mode bit, or a security module.",
-        "use --helper image, or allow execution from emptyDir volumes on the node",
+        "allow execution where the file lies; /opt/moorage is an emptyDir in the kubelet's folder",
     ),
     "config": Category(
         "The template refers to something missing or unusable: Secret, ConfigMap, RuntimeClass, mount.",
