@@ -16,10 +16,12 @@ import yaml
 from moorage.core.errors import Problem
 from moorage.core.nodes import Entry, Mapping, Node, Scalar, Sequence, Spell, at, item, not_finite
 from moorage.core.scalars import STR_TAG, resolve_plain, resolve_tagged, type_word
+from moorage.core.yaml_faults import syntax_problem
 
 MAX_DEPTH = 64
 MAX_WEIGHT = 1024 * 1024
 """Bound on a document with its aliases expanded: 16 a value plus its characters."""
+_TOO_DEEP = (f"nested deeper than {MAX_DEPTH} levels", "a Pod needs about 15")
 _VALUE_WEIGHT = 16
 _MERGE = "<<"
 _CORE_TAGS = {"map": "tag:yaml.org,2002:map", "seq": "tag:yaml.org,2002:seq"}
@@ -121,8 +123,7 @@ class _Builder:
     def _bound_depth(self, node: Node) -> None:
         """Aliases count with what they stand for, so that every walk of the result is bounded too."""
         if len(self._stack) + node.height > MAX_DEPTH:
-            message = f"nested deeper than {MAX_DEPTH} levels"
-            raise Unreadable(at(node, self._path(), "too_deep", message, "a Pod needs about 15"))
+            raise Unreadable(at(node, self._path(), "too_deep", *_TOO_DEEP))
 
     def _end(self) -> None:
         frame = self._stack.pop()
@@ -218,25 +219,11 @@ def _events(text: str) -> Iterator[yaml.Event]:
     try:
         yield from yaml.parse(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
-        raise Unreadable(_syntax_problem(text, error)) from None
+        raise Unreadable(syntax_problem(text, error, _TOO_DEEP)) from None
     except yaml.YAMLError as error:  # the reader's: a character the checks before did not know
-        raise Unreadable(Problem("", "yaml_syntax", str(error).split("\n")[0], "", 1, 1)) from None
-
-
-def _syntax_problem(text: str, error: yaml.MarkedYAMLError) -> Problem:
-    mark = error.problem_mark or error.context_mark
-    line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
-    said = " ".join(part for part in (error.context, error.problem) if part)
-    lines = text.split("\n")
-    here = lines[line - 1][column - 1 : column] if line <= len(lines) else ""
-    if here == "\t" or "tab character" in said:
-        message = "a tab where YAML wants spaces"
-        return Problem("", "yaml_tab", message, "indent with spaces", line, column)
-    if "nesting depth" in said:
-        message = f"nested deeper than {MAX_DEPTH} levels"
-        return Problem("", "too_deep", message, "a Pod needs about 15", line, column)
-    hint = "check indentation, brackets and quotes at this place and just before it"
-    return Problem("", "yaml_syntax", said or "not valid YAML", hint, line, column)
+        raise Unreadable(
+            Problem("", "yaml_syntax", str(error).split("\n")[0], "save it as plain UTF-8 text", 1, 1)
+        ) from None
 
 
 def read_yaml(text: str, spell: Spell) -> tuple[list[Node], list[Problem]]:

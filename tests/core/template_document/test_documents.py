@@ -146,6 +146,31 @@ def test_a_text_that_is_no_document_says_where_and_why(
     assert problem.hint
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: b: c\n", "a ':' stands where no field can be"),
+        ("a:\n  b: 1\n c: 2\n", "this fits no field of the mapping begun on line 1"),
+        ("x: 1\na: [1,\n  2\nb: 3\n", "the list opened with [ on line 2 needs a ',' or ']' here"),
+        ("x: 1\na: {b: 1\n", "the mapping opened with { on line 2 needs a ',' or '}' here"),
+        ("a: [1,,2]\n", "a value is missing here"),
+        ("x: 1\na: 'it\nb: 2\n", "the quote opened on line 2 is never closed"),
+        ('a: "\\q"\n', "this is no escape sequence of double quotes"),
+        ("a: @x\n", "a value cannot start with this character"),
+        ("a: |x\n  b\n", "a block scalar starts with | or > and a line break"),
+        ("- a\nb: 1\n", "this is no item of the list begun on line 1"),
+        ("a: &\n", "a name must follow &"),
+        ("a: *\n", "a name must follow *"),
+        ("a: ]\n", "a value is missing here"),
+        ("a: 1\n...\nb\n", "there is text after the end of the document"),
+        ("%YAML 3.0\n---\na: 1\n", "this is not YAML"),
+    ],
+)
+def test_a_syntax_error_is_told_in_plain_words(text: str, message: str) -> None:
+    problem = only_problem(text)
+    assert (problem.code, problem.message) == ("yaml_syntax", message)
+
+
 def test_a_duplicate_key_names_both_lines_and_its_path() -> None:
     problem = only_problem("a:\n- b: 1\n  c: 2\n  b: 3\n")
     assert problem.field == "a[0].b"
