@@ -93,7 +93,7 @@ class Agentctl:
         """Start the main command; returns once it listens."""
         self.process = await asyncio.create_subprocess_exec(
             *self.binary,
-            word,
+            *([word] if word else []),
             env=self.environment,
             stdin=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,

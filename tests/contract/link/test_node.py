@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from moorage.core.errors import ApiError, IntegrityError, MoorageError
+from moorage.core.errors import ApiError, HelperError, IntegrityError, MoorageError
 from moorage.engine.bootstrap import connect
 from moorage.kube import KubeCluster
 from moorage.kube import connect as kube_connect
-from moorage.ports.link import ExitStatus, Output, ProcessSpec
+from moorage.ports.link import ExitStatus, Gap, Output, ProcessSpec
 from tests.contract.link.pods import Kubectl, WaitingPod, start_pod, waiting_pod
 from tests.contract.link.test_files import pieces, tar
 from tests.contract.link.test_run import both
@@ -172,6 +172,34 @@ async def test_a_helper_for_another_machine_is_refused_before_the_upload(
     with pytest.raises(IntegrityError, match="built for arm64"):
         await pod.install()
     assert (await pod.sh("ls -A /opt/moorage")).split() == []
+
+
+async def test_a_full_volume_leaves_nothing_half_written(start: Start) -> None:
+    full = {"name": "moorage-workspace", "emptyDir": {"medium": "Memory", "sizeLimit": "4Mi"}}
+    opt = {"name": "moorage-opt", "emptyDir": {"medium": "Memory", "sizeLimit": "8Mi"}}
+    run = {"name": "moorage-run", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
+    pod = await start(volumes=[opt, run, full])
+    await pod.install()
+    await pod.deliver()
+    link, _ = await pod.link()
+    with pytest.raises(HelperError) as refusal:
+        await link.materialize("/workspace", pieces(tar(("a", bytes(8 << 20)))), marker="m", limit=1 << 30)
+    assert refusal.value.details["code"] == "no_space"
+    with pytest.raises(HelperError):
+        await link.put_tar("/workspace", pieces(tar(("a", bytes(8 << 20)))), limit=1 << 30)
+    assert await link.list_files("/workspace") == []
+    assert await link.materialize("/workspace", pieces(tar(("a", b"x"))), marker="m", limit=1 << 30)
+    # The journal's own disk is full before its bound is reached: old bytes go, the agent never waits.
+    await link.start_agent(ProcessSpec(["sh", "-c", "seq 1 2000000"]), base_offset=0, start_id="a")
+    assert await link.wait_exit() == ExitStatus(code=0)
+    expected = b"".join(b"%d\n" % number for number in range(1, 2_000_001))
+    parts = [part async for part in link.output(0)]
+    assert isinstance(parts[0], Gap)
+    held = b"".join(part.data for part in parts if isinstance(part, Output))
+    assert (await link.status()).end == len(expected)
+    assert len(held) > 1 << 20
+    assert expected.endswith(held)
+    await link.close()
 
 
 async def test_an_agent_killed_for_memory_says_so(start: Start) -> None:
