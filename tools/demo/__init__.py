@@ -1,0 +1,1 @@
+"""The demonstration: one session from start to delete on a real repository."""

@@ -1,0 +1,61 @@
+"""The cluster of a demonstration: the one that is up, or one of its own for as long as it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+
+class DemoCluster:
+    """A context: a namespace of its own in a real cluster, both removed at the end if they were made here."""
+
+    def __init__(self, root: Path) -> None:
+        self._launcher = [sys.executable, str(root / "tests/cluster/launcher.py")]
+        self.namespace = f"moorage-demo-{secrets.token_hex(3)}"
+        self.kubeconfig = ""
+        self._kubectl = ""
+        self._was_up = False
+
+    def __enter__(self) -> DemoCluster:
+        given = os.environ.get("MOORAGE_TEST_KUBECONFIG", "")
+        bin_dir = self._output("build", "--control-plane-only") if given else ""
+        if not given:
+            self._was_up = self._ask("kubeconfig").returncode == 0
+            subprocess.run([*self._launcher, "up"], check=True, stdout=sys.stderr)
+            bin_dir = self._output("build")
+        self.kubeconfig = given or self._output("kubeconfig")
+        self._kubectl = str(Path(bin_dir) / "kubectl")
+        self.kubectl("create", "namespace", self.namespace)
+        return self
+
+    def _ask(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*self._launcher, *words], check=False, text=True, capture_output=True)
+
+    def _output(self, *words: str) -> str:
+        done = subprocess.run([*self._launcher, *words], check=True, text=True, stdout=subprocess.PIPE)
+        return done.stdout.strip().splitlines()[-1]
+
+    def kubectl(self, *words: str) -> str:
+        """Standard output of one kubectl command as administrator."""
+        command = [self._kubectl, "--kubeconfig", self.kubeconfig, *words]
+        return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+    def objects(self) -> list[str]:
+        """What sessions could leave in the namespace: Pods and claims, and volumes bound to them."""
+        names = self.kubectl("-n", self.namespace, "get", "pods,pvc", "-o", "name").split()
+        volumes: list[dict[str, Any]] = json.loads(self.kubectl("get", "pv", "-o", "json"))["items"]
+        mine = [v for v in volumes if (v["spec"].get("claimRef") or {}).get("namespace") == self.namespace]
+        return names + [f"persistentvolume/{v['metadata']['name']}" for v in mine]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kubectl("delete", "namespace", self.namespace, "--wait=false")
+        if not self._was_up and not os.environ.get("MOORAGE_TEST_KUBECONFIG"):
+            subprocess.run([*self._launcher, "down"], check=False, stdout=sys.stderr)
