@@ -114,13 +114,19 @@ def sessions(draw: st.DrawFn) -> Session:
         claim_created_by_us=draw(st.booleans()),
         state=draw(states()),
         intent=Intent(
-            desired, number, NOW - draw(st.sampled_from([1, 10_000])), draw(st.booleans()), draw(st.booleans())
+            desired,
+            number,
+            NOW - draw(st.sampled_from([1, 10_000])),
+            draw(st.booleans()),
+            draw(st.booleans()),
         ),
         seen_intent=draw(st.integers(0, number)),
         source=draw(st.none() | st.just(SourceSpec("path", "/x", marker="m1"))),
         run=draw(st.none() | runs()),
         restarts=draw(
-            st.lists(st.builds(Restart, at=st.just(NOW - 5), cause=st.just("Pod deleted")), max_size=4).map(tuple)
+            st.lists(st.builds(Restart, at=st.just(NOW - 5), cause=st.just("Pod deleted")), max_size=4).map(
+                tuple
+            )
         ),
         restart_allowed=draw(st.booleans()),
         ever_ran=draw(st.booleans()),
@@ -166,9 +172,7 @@ def links() -> st.SearchStrategy[LinkSeen]:
 
 
 def seen() -> st.SearchStrategy[Seen]:
-    trouble = st.builds(
-        Trouble, action=st.just("Connect"), diagnosis=diagnoses(), count=st.integers(1, 8)
-    )
+    trouble = st.builds(Trouble, action=st.just("Connect"), diagnosis=diagnoses(), count=st.integers(1, 8))
     return st.builds(
         Seen,
         same_cluster=maybe(st.booleans()),

@@ -105,7 +105,9 @@ def test_no_claim_replaces_one_that_was_on_record(record: Session, look: Seen) -
 def test_foreign_objects_are_only_reported(record: Session, look: Seen) -> None:
     action = plan_session(record, look, NOW).action
     if isinstance(look.pod, Present) and look.pod.value.verdict is Verdict.FOREIGN:
-        assert not isinstance(action, do.Connect | do.AdoptPod | do.DeletePod | do.StartAgent | do.Materialize)
+        assert not isinstance(
+            action, do.Connect | do.AdoptPod | do.DeletePod | do.StartAgent | do.Materialize
+        )
     if isinstance(look.claim, Present) and look.claim.value.verdict is Verdict.FOREIGN:
         assert not isinstance(action, do.AdoptClaim | do.DeleteClaim)
 
