@@ -11,8 +11,8 @@ import json
 import sys
 from pathlib import Path
 
-from tools.demo.cluster import DemoCluster
 from tools.demo.story import Story, Unexpected
+from tools.live_cluster import LiveCluster
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,7 +28,7 @@ def main() -> int:
             "demo: the built-in cluster comes with the next version; this does the same with --cluster",
             file=sys.stderr,
         )
-    with DemoCluster(ROOT) as cluster:
+    with LiveCluster(ROOT, "demo") as cluster:
         story = Story(cluster, options.source, quiet=options.json)
         try:
             story.tell()

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tools.demo.cluster import DemoCluster
+from tools.live_cluster import LiveCluster
 
 T = TypeVar("T")
 PATIENCE = 120.0
@@ -44,7 +44,7 @@ class Unexpected(Exception):
 class Story:
     """Runs the command line of this checkout in a data folder of its own. ``quiet``: narrate on stderr."""
 
-    def __init__(self, cluster: DemoCluster, source: str, *, quiet: bool) -> None:
+    def __init__(self, cluster: LiveCluster, source: str, *, quiet: bool) -> None:
         self._cluster, self._source = cluster, source
         self._out = sys.stderr if quiet else sys.stdout
         self._folder = tempfile.TemporaryDirectory(prefix="moorage-demo-")
