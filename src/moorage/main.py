@@ -15,6 +15,7 @@ from moorage.cli.wiring import GlobalOptions, Versions
 if TYPE_CHECKING:
     from moorage.ports.cluster import Cluster
     from moorage.ports.sessions import SessionVerbs
+    from moorage.ports.store import Store
     from moorage.sessions.executors import ExecutorConfig
     from moorage.settings import Settings
 
@@ -60,20 +61,41 @@ class Composition:
         from moorage.sessions.executors import Executors
         from moorage.sessions.parts import Parts
         from moorage.sessions.verbs import Verbs
-        from moorage.store import current_owner, open_store
+        from moorage.store import current_owner
         from moorage.system import SystemClock, SystemIds
 
         flags = {name: getattr(options, name, None) for name in all_settings.BY_NAME}
         settings = all_settings.load(flags, self._environ, Path.cwd())
         given = _given(settings, self._environ)
-        store = await open_store(settings.data_dir, secret_key=settings.secret_key)
+        store = await self.open_store(settings)
 
         async def connect(config: ExecutorConfig) -> Cluster:
-            return _connect(config, settings.request_timeout, not options.no_input, self._environ)
+            return self.connect(config, settings, terminal=not options.no_input)
 
         executors = Executors(store, connect, given)
         sources = Sources(settings.data_dir / "sources")
         return Verbs(Parts(store, executors, sources, SystemClock(), SystemIds(), current_owner()))
+
+    async def open_store(self, settings: Settings) -> Store:
+        """The store of the data folder. The crash tests put their own around it."""
+        from moorage.store import open_store
+
+        return await open_store(settings.data_dir, secret_key=settings.secret_key)
+
+    def connect(self, config: ExecutorConfig, settings: Settings, *, terminal: bool) -> Cluster:
+        """A cluster, not yet connected. The crash tests put their own around it."""
+        from moorage import kube
+
+        # A recorded list of files is read by the rules of the KUBECONFIG list; a single one must exist.
+        single = config.kubeconfig if os.pathsep not in config.kubeconfig else None
+        return kube.connect(
+            single,
+            config.context or None,
+            config.namespace,
+            settings.request_timeout,
+            terminal=terminal,
+            environ={**self._environ, "KUBECONFIG": config.kubeconfig},
+        )
 
 
 def _given(settings: Settings, environ: Mapping[str, str]) -> ExecutorConfig | None:
@@ -90,23 +112,6 @@ def _given(settings: Settings, environ: Mapping[str, str]) -> ExecutorConfig | N
     files, _ = kubeconfigs.paths(named, environ)
     listed = os.pathsep.join(str(path.absolute()) for path in files)
     return ExecutorConfig(kubeconfig=listed, context=target.context, namespace=target.namespace)
-
-
-def _connect(
-    config: ExecutorConfig, request_timeout: float, terminal: bool, environ: Mapping[str, str]
-) -> Cluster:
-    from moorage import kube
-
-    # A recorded list of files is read by the rules of the KUBECONFIG list; a single one must exist.
-    single = config.kubeconfig if os.pathsep not in config.kubeconfig else None
-    return kube.connect(
-        single,
-        config.context or None,
-        config.namespace,
-        request_timeout,
-        terminal=terminal,
-        environ={**environ, "KUBECONFIG": config.kubeconfig},
-    )
 
 
 def main() -> None:
