@@ -46,13 +46,18 @@ func serve(paths boot.Paths) error {
 	if err != nil {
 		return err
 	}
-	listener, err := boot.Listen(paths, first.Config)
-	if err != nil {
+	listeners, err := boot.Listen(paths, first.Config)
+	if len(listeners) == 0 {
 		return fmt.Errorf("the link cannot listen: %w", err)
 	}
-	log.Printf("listening on %s", boot.Address(paths))
-	failed := make(chan error, 1)
-	go func() { failed <- s.Accept(listener) }()
+	if err != nil {
+		log.Printf("one transport is closed: %v", err)
+	}
+	failed := make(chan error, len(listeners))
+	for _, listener := range listeners {
+		log.Printf("listening on %s:%s", listener.Addr().Network(), listener.Addr())
+		go func() { failed <- s.Accept(listener) }()
+	}
 	for {
 		select {
 		case <-woken:

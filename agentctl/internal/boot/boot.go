@@ -27,6 +27,7 @@ const (
 	fileName      = "bootstrap"
 	pidName       = "pid"
 	addressName   = "address"
+	socketName    = "link.sock"
 )
 
 const (
@@ -157,12 +158,12 @@ func wake(paths Paths) bool {
 	return err == nil && pid > 0 && syscall.Kill(pid, syscall.SIGUSR1) == nil
 }
 
-// NoteAddress lets the tunnel find the listener.
+// NoteAddress tells where the port-forward's listener is.
 func NoteAddress(paths Paths, address string) error {
 	return process.WriteAtomic(filepath.Join(paths.Run, addressName), []byte(address), 0o600)
 }
 
-// Address is where the server listens, as "tcp:HOST:PORT" or "unix:PATH".
+// Address is where the server listens for port-forward, as "tcp:HOST:PORT" or "unix:PATH".
 func Address(paths Paths) string {
 	text, err := os.ReadFile(filepath.Join(paths.Run, addressName))
 	if err != nil {

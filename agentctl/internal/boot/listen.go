@@ -1,39 +1,58 @@
 package boot
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
-// Listen opens the server's socket and notes its address.
-func Listen(paths Paths, config Config) (net.Listener, error) {
+// Listen opens the server's sockets: one for port-forward on the loopback, one for the tunnel in our own
+// memory volume, which no other container of the Pod (or, on the host's network, of the node) can take or
+// crowd. One of them is enough; failed says what became of the others.
+func Listen(paths Paths, config Config) (listeners []net.Listener, failed error) {
 	want := env("AGENTCTL_LISTEN", config.Listen)
 	if want == "" {
 		want = DefaultListen
 	}
-	network, address, ok := strings.Cut(want, ":")
+	forward, err := listen(want)
+	if err == nil {
+		listeners = append(listeners, forward)
+		err = NoteAddress(paths, forward.Addr().Network()+":"+forward.Addr().String())
+	}
+	tunnel, tunnelErr := listen("unix:" + filepath.Join(paths.Run, socketName))
+	if tunnelErr == nil {
+		listeners = append(listeners, tunnel)
+	}
+	return listeners, errors.Join(err, tunnelErr)
+}
+
+func listen(where string) (net.Listener, error) {
+	network, address, ok := strings.Cut(where, ":")
 	if !ok || network != "tcp" && network != "unix" {
-		return nil, fmt.Errorf("listen: %q is neither tcp:HOST:PORT nor unix:PATH", want)
+		return nil, fmt.Errorf("listen: %q is neither tcp:HOST:PORT nor unix:PATH", where)
 	}
 	if network == "unix" {
 		_ = os.Remove(address) // a leftover of an earlier process; there is one server in a container
 	}
 	listener, err := net.Listen(network, address)
-	if err != nil {
-		return nil, err
+	if err == nil && network == "unix" {
+		err = os.Chmod(address, 0o600)
 	}
-	return listener, NoteAddress(paths, network+":"+listener.Addr().String())
+	return listener, err
 }
 
 // Tunnel joins stdio with the server: the exec transport. It ends when either side does.
 func Tunnel(paths Paths, in io.Reader, out io.Writer) error {
-	network, address, _ := strings.Cut(Address(paths), ":")
-	conn, err := net.Dial(network, address)
+	conn, err := net.Dial("unix", filepath.Join(paths.Run, socketName))
 	if err != nil {
-		return err
+		network, address, _ := strings.Cut(Address(paths), ":")
+		if conn, err = net.Dial(network, address); err != nil {
+			return err
+		}
 	}
 	defer conn.Close()
 	ended := make(chan error, 2)

@@ -13,7 +13,8 @@ import (
 // Bounds of one connection. The client opens streams; each direction of a stream has its own window.
 const (
 	InitialWindow = 512 << 10
-	MaxStreams    = 128 // a client keeps to 64; those it has given up may still be ending here
+	grantSize     = InitialWindow / 4 // consumed bytes are given back in pieces of this size
+	MaxStreams    = 128               // a client keeps to 64; those it has given up may still be ending here
 	IdleLimit     = 90 * time.Second
 )
 

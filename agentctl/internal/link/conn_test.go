@@ -2,6 +2,7 @@ package link
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
@@ -82,15 +83,48 @@ func TestDataComesBackAndTheStreamIsAnswered(t *testing.T) {
 	c, _ := dial(t, echo)
 	c.write(Frame{Open, 1, []byte("{}")})
 	c.write(Frame{Data, 1, []byte("\x01hello")})
-	if f := c.read(); f.Type != Window {
-		t.Fatalf("no window came back: %+v", f)
-	}
 	if f := c.read(); f.Type != Data || string(f.Payload) != "\x01hello" {
 		t.Fatalf("not the echo: %+v", f)
 	}
 	c.write(Frame{End, 1, nil})
 	if f := c.read(); f.Type != Result {
 		t.Fatalf("no result: %+v", f)
+	}
+}
+
+func TestConsumedBytesAreGrantedBack(t *testing.T) {
+	c, _ := dial(t, func(s *Stream) {
+		for {
+			if _, _, err := s.Recv(); err != nil {
+				return
+			}
+		}
+	})
+	c.write(Frame{Open, 1, []byte("{}")})
+	full := bytes.Repeat([]byte{1}, MaxPayload)
+	const frames = 4 * InitialWindow / MaxPayload
+	credits := make(chan int, frames)
+	go func() {
+		for {
+			f, err := ReadFrame(c.conn, MaxPayload, c.in)
+			if err != nil || f.Type != Window {
+				close(credits)
+				return
+			}
+			credits <- int(binary.BigEndian.Uint32(f.Payload))
+		}
+	}()
+	credit := InitialWindow
+	for range frames {
+		for credit < MaxPayload {
+			more, ok := <-credits
+			if !ok {
+				t.Fatal("no window came back")
+			}
+			credit += more
+		}
+		credit -= MaxPayload
+		c.write(Frame{Data, 1, full})
 	}
 }
 

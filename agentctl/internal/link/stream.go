@@ -40,6 +40,7 @@ type Stream struct {
 	cond     *sync.Cond
 	inbox    [][]byte // payloads with their channel byte
 	held     int      // bytes received and not yet granted again
+	consumed int      // the part of them that was read
 	ended    bool     // the client's END came
 	credit   int      // what we may still send
 	gone     bool     // reset, or the connection is gone
@@ -104,10 +105,16 @@ func (s *Stream) Recv() (byte, []byte, error) {
 	payload := s.inbox[0]
 	s.inbox[0] = nil
 	s.inbox = s.inbox[1:]
-	s.held -= len(payload)
+	granted := 0
+	if s.consumed += len(payload); s.consumed >= grantSize {
+		granted, s.consumed = s.consumed, 0
+		s.held -= granted
+	}
 	s.mu.Unlock()
-	if err := s.conn.write(Frame{Window, s.id, windowPayload(len(payload))}); err != nil {
-		return 0, nil, err
+	if granted > 0 {
+		if err := s.conn.write(Frame{Window, s.id, windowPayload(granted)}); err != nil {
+			return 0, nil, err
+		}
 	}
 	return payload[0], payload[1:], nil
 }

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"errors"
 	"log"
 	"net"
 	"sync"
@@ -29,15 +30,14 @@ type Server struct {
 	mu    sync.Mutex
 	nonce string
 
-	unknown chan struct{}
-	open    chan struct{}
+	open chan struct{}
 }
 
 // New makes a server with a fresh epoch.
 func New(agent *process.Agent, table *process.Table, ready link.ReadyBody) *Server {
 	return &Server{
 		Agent: agent, Table: table, Ready: ready, epoch: link.RandomHex(16),
-		unknown: make(chan struct{}, maxUnknown), open: make(chan struct{}, maxConns),
+		open: make(chan struct{}, maxConns),
 	}
 }
 
@@ -54,8 +54,9 @@ func (s *Server) currentNonce() string {
 	return s.nonce
 }
 
-// Accept serves a listener until it is closed.
+// Accept serves a listener until it is closed. Each has its own places for those not yet known.
 func (s *Server) Accept(listener net.Listener) error {
+	unknown := make(chan struct{}, maxUnknown)
 	for {
 		conn, err := listener.Accept()
 		if err != nil {
@@ -66,20 +67,23 @@ func (s *Server) Accept(listener net.Listener) error {
 			return err
 		}
 		select {
-		case s.unknown <- struct{}{}:
-			go s.connection(conn)
+		case unknown <- struct{}{}:
+			go s.connection(conn, func() { <-unknown })
 		default:
 			_ = conn.Close()
 		}
 	}
 }
 
-func (s *Server) connection(conn net.Conn) {
+func (s *Server) connection(conn net.Conn, known func()) {
 	defer conn.Close()
 	peer, err := s.hello(conn)
-	<-s.unknown
+	known()
+	var refusal *link.Refusal
+	if errors.As(err, &refusal) {
+		log.Print(refusal) // who only looked whether somebody listens is not worth a line
+	}
 	if err != nil {
-		log.Printf("hello: %v", err)
 		return
 	}
 	select {

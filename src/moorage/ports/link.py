@@ -119,6 +119,27 @@ class FileEntry:
     mtime: float
 
 
+@dataclass(frozen=True)
+class Activity:
+    """What idleness is judged from: times in seconds since the epoch, 0 for never; ``busy``: output within
+    the last seconds or a process on a processor now; ``children``: the agent's live processes beside it."""
+
+    busy: bool
+    last_input: float
+    last_output: float
+    children: int
+
+
+@dataclass(frozen=True)
+class ContainerUsage:
+    """What the container uses, by its cgroup; -1 where it does not say (also: no memory limit)."""
+
+    memory_bytes: int
+    memory_limit: int
+    cpu_micros: int
+    oom_kills: int
+
+
 class Link(Protocol):
     """One open, authenticated connection. Several may be open to one agentctl at once.
 
@@ -167,7 +188,7 @@ class Link(Protocol):
     ) -> int:
         """Unpack a tar stream below ``path`` (checked by SHA-256 in band, hostile names refused).
 
-        Written to a temporary directory beside ``path`` and renamed entry by entry; with
+        Written to a temporary directory in ``path`` and renamed entry by entry; with
         ``replace=False`` an existing entry is a Conflict and nothing is changed. Returns bytes written.
         """
 

@@ -225,3 +225,19 @@ async def test_term_to_the_container_is_passed_on_to_the_agent(agentctl: Agentct
     again = await agentctl.link()
     assert (await again.status()).exit == ExitStatus(code=0)
     assert await transcript(again) == b"ready\nbye\n"
+
+
+async def test_activity_tells_input_output_and_children(link: AgentLink) -> None:
+    idle = await link.activity()
+    assert (idle.busy, idle.last_input, idle.last_output, idle.children) == (False, 0, 0, 0)
+    started = await link.start_agent(
+        shell("sleep 1000 & echo ready; read -r line; wait"), base_offset=0, start_id="a"
+    )
+    await first_output(link, b"ready")
+    await link.send_input(b"line\n")
+    seen = await link.activity()
+    assert seen.busy
+    assert seen.children == 1
+    assert seen.last_output >= started.started_at
+    assert seen.last_input >= seen.last_output
+    assert (await link.usage()).memory_bytes > 0

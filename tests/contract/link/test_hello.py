@@ -174,3 +174,40 @@ async def _eventually(agentctl: Agentctl, nonce: bytes) -> AgentLink:
 async def test_an_agent_that_is_not_there_cannot_be_commanded(link: AgentLink) -> None:
     with pytest.raises(Conflict, match="no agent runs"):
         await link.send_input(b"x")
+
+
+class Tunnel:
+    """A ``ByteStream`` over the stdio of ``agentctl tunnel``."""
+
+    def __init__(self, process: asyncio.subprocess.Process):
+        self._process = process
+
+    async def read(self) -> bytes:
+        assert self._process.stdout is not None
+        return await self._process.stdout.read(65536)
+
+    async def write(self, data: bytes) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(data)
+
+    async def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        await self._process.wait()
+
+
+async def test_the_tunnel_leads_to_agentctl_also_while_others_crowd_its_port(agentctl: Agentctl) -> None:
+    crowd = [await agentctl.stream() for _ in range(40)]
+    tunnel = await asyncio.create_subprocess_exec(
+        *agentctl.binary,
+        "tunnel",
+        env=agentctl.environment,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    link = await open_link(Tunnel(tunnel), NONCE, fence=0, expect_pod_uid=POD_UID)
+    assert (await link.status()).state == "none"
+    await link.close()
+    assert tunnel.returncode == 0
+    for stream in crowd:
+        await stream.close()

@@ -15,6 +15,8 @@ from moorage.core.wire.frames import MAX_PAYLOAD, Frame, FrameDecoder, FrameErro
 
 INITIAL_WINDOW = 512 << 10
 """Bytes of DATA payload either side may send on a new stream before it is granted more."""
+GRANT_SIZE = INITIAL_WINDOW // 4
+"""Consumed bytes are given back in pieces of this size: a frame back for each frame would cost throughput."""
 MAX_STREAMS = 64
 MAX_CHUNK = MAX_PAYLOAD - 1
 
@@ -74,6 +76,7 @@ Event: TypeAlias = Received | Ended | Granted | Answered | Ponged | SaidGoodbye
 class _State:
     credit: int = INITIAL_WINDOW  # what we may still send
     held: int = 0  # received and not yet granted again
+    consumed: int = 0  # the part of it that was read
     ended: bool = False
 
 
@@ -120,12 +123,17 @@ class ClientMux:
         return self._encode(FrameType.DATA, stream, bytes((channel,)) + data)
 
     def grant(self, stream: int, length: int) -> bytes:
-        """Give back the window of a consumed ``Received`` with ``length`` bytes of data."""
+        """Note that a ``Received`` with ``length`` bytes of data was consumed; now and then there is a
+        WINDOW to send for it."""
         state = self._streams.get(stream)
         if state is None:
             return b""
-        state.held -= length + 1
-        return self._encode(FrameType.WINDOW, stream, struct.pack(">I", length + 1))
+        state.consumed += length + 1
+        if state.consumed < GRANT_SIZE:
+            return b""
+        granted, state.consumed = state.consumed, 0
+        state.held -= granted
+        return self._encode(FrameType.WINDOW, stream, struct.pack(">I", granted))
 
     def end(self, stream: int) -> bytes:
         """No more DATA from us on this stream."""

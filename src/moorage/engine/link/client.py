@@ -13,7 +13,9 @@ from moorage.engine.link import records, transfer
 from moorage.engine.link.connection import LinkConnection, LinkStream
 from moorage.engine.link.process import DialledPort, LinkProcess
 from moorage.ports.link import (
+    Activity,
     AgentStatus,
+    ContainerUsage,
     ExitStatus,
     FileEntry,
     Gap,
@@ -128,6 +130,14 @@ class AgentLink:
             stream.reset()
             raise
         return DialledPort(stream)
+
+    async def activity(self) -> Activity:
+        """What the agent does now."""
+        return records.activity(await self._call("activity"))
+
+    async def usage(self) -> ContainerUsage:
+        """What the container uses now."""
+        return records.usage(await self._call("usage"))
 
     async def close(self) -> None:
         await self._connection.close()

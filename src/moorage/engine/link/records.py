@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from moorage.ports.link import AgentStatus, ExitStatus, FileEntry, ProcessSpec
+from moorage.ports.link import Activity, AgentStatus, ContainerUsage, ExitStatus, FileEntry, ProcessSpec
 
 
 def spec(process: ProcessSpec) -> dict[str, Any]:
@@ -41,3 +41,13 @@ def agent_status(said: dict[str, Any]) -> AgentStatus:
 def file_entry(said: dict[str, Any]) -> FileEntry:
     """One line of a listing."""
     return FileEntry(said["path"], said["kind"], said["size"], said["mode"], said["mtime"])
+
+
+def activity(said: dict[str, Any]) -> Activity:
+    """What idleness is judged from."""
+    return Activity(said["busy"], said["last_input"], said["last_output"], said["children"])
+
+
+def usage(said: dict[str, Any]) -> ContainerUsage:
+    """What the container uses."""
+    return ContainerUsage(said["memory_bytes"], said["memory_limit"], said["cpu_micros"], said["oom_kills"])
