@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from moorage.cli.app import run_cli
-from tests.cli.scripted import Scripted, ScriptedWiring
+from tests.cli.scripted import Scripted
+from tests.cli.wired import ScriptedWiring
 
 GOLDEN = Path(__file__).parent / "golden"
 TEMPLATE = """\

@@ -1,4 +1,4 @@
-"""A SessionVerbs that plays a script, and a Wiring over it: what every CLI test runs against.
+"""A SessionVerbs that plays a script: what every CLI test runs against.
 
 Every call is noted in ``calls``; nothing is decided here. ``Scripted.happenings`` is what an attachment
 yields: happenings, exceptions to raise, or ``Pause`` to wait until the test goes on.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from moorage.cli.wiring import GlobalOptions, Versions
 from moorage.core.errors import MoorageError, NotFound
 from moorage.core.kinds import Json
 from moorage.core.session import (
@@ -378,26 +377,3 @@ class Scripted:
     async def close(self) -> None:
         with contextlib.suppress(MoorageError):
             self.note("close")
-
-
-@dataclass
-class ScriptedWiring:
-    """Hands out one Scripted; ``broken`` is raised instead where an executor could not be opened."""
-
-    verbs: Scripted
-    environ: Mapping[str, str] = field(default_factory=lambda: {"COLUMNS": "80"})
-    settings: dict[str, str] = field(default_factory=dict)
-    broken: MoorageError | None = None
-    options: GlobalOptions | None = None
-
-    async def sessions(self, options: GlobalOptions) -> Scripted:
-        self.options = options
-        if self.broken is not None:
-            raise self.broken
-        return self.verbs
-
-    def versions(self) -> Versions:
-        return Versions(client="0.1.0", helper="0.1.0")
-
-    def setting(self, key: str) -> str:
-        return self.settings.get(key, "")

@@ -224,6 +224,7 @@ def test_a_tar_stream_passes_through_stdout_and_stdin_unchanged(cli: Cli) -> Non
     driver = """
 import sys
 from tests.cli.scripted import *
+from tests.cli.wired import ScriptedWiring
 from moorage.cli.app import run_cli
 verbs = Scripted()
 code = run_cli(["cp", "-", "brisk-otter:/workspace/in"], ScriptedWiring(verbs))

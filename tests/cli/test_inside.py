@@ -30,6 +30,7 @@ def test_exec_keeps_stdout_and_stderr_apart_and_ends_its_stdin(cli: Cli) -> None
 DRIVER = """
 import sys
 from tests.cli.scripted import *
+from tests.cli.wired import ScriptedWiring
 from moorage.cli.app import run_cli
 sys.exit(run_cli(sys.argv[1:], ScriptedWiring(Scripted(echo=True))))
 """

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from moorage.cli import failures, flags
-from moorage.cli.command import HELP_FLAGS, State, VerbGroup
+from moorage.cli.command import State, VerbGroup
 from moorage.cli.terminal import OutputClosed, Terminal
 from moorage.cli.text import nearest
 from moorage.cli.verbs import VERBS
@@ -80,7 +80,7 @@ def root_command() -> Root:
         callback=_root,
         params=[*flags.global_flags(), version],
         help="Runs AI agents on Kubernetes: one session, one Pod, one workspace that outlives it.",
-        context_settings={**HELP_FLAGS, "terminal_width": 80},
+        context_settings={"terminal_width": 80},
     )
 
 

@@ -26,8 +26,8 @@ AFTER_DASHES = "moorage.after_dashes"
 """Key in click's context for the words after ``--``; None when there was no ``--``."""
 
 
-HELP_FLAGS: Final = {"help_option_names": ["-h", "--help"]}
-"""click's settings of every command; said at each, because click keeps the flag it made first."""
+HELP_FLAGS: Final = ("-h", "--help")
+"""Told by each command itself: click asks the context, and keeps whatever the first one said."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,13 @@ class VerbCommand(click.Command):
         self, *args: Any, examples: Sequence[str] = (), takes_command: bool = False, **kwargs: Any
     ) -> None:
         kwargs.setdefault("options_metavar", "[FLAGS]")
-        kwargs.setdefault("context_settings", HELP_FLAGS)
         kwargs["params"] = [*(kwargs.get("params") or []), *flags.global_flags()]
         super().__init__(*args, **kwargs)
         self.examples = examples
         self.takes_command = takes_command
+
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        return list(HELP_FLAGS)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[AFTER_DASHES] = None
@@ -114,9 +116,11 @@ class VerbGroup(click.Group):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("options_metavar", "")
-        kwargs.setdefault("context_settings", HELP_FLAGS)
         kwargs.setdefault("subcommand_metavar", "VERB …")
         super().__init__(*args, **{"no_args_is_help": False, **kwargs})
+
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        return list(HELP_FLAGS)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -142,10 +146,12 @@ def verb(
         def start(**values: Any) -> int:
             import asyncio
 
+            from moorage.cli.signals import interruptible
+
             ctx = click.get_current_context()
             call = make_call(ctx, values)
             own = {key: value for key, value in values.items() if key not in flags.NAMES}
-            return asyncio.run(body(call, **own))
+            return asyncio.run(interruptible(body(call, **own)))
 
         return click.command(
             name, cls=VerbCommand, help=help, examples=examples, takes_command=takes_command

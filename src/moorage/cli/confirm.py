@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from moorage.cli.command import Call
+from moorage.cli.streams import stdin_reader
 from moorage.cli.text import plain, shell_line
 from moorage.core.errors import MoorageError, UsageError
 from moorage.ports.sessions import Removal
@@ -29,7 +30,7 @@ def removal_lines(plan: Removal) -> list[str]:
     return lines
 
 
-def confirm_removal(call: Call, verb: str, plans: Sequence[Removal], words: Sequence[str]) -> None:
+async def confirm_removal(call: Call, verb: str, plans: Sequence[Removal], words: Sequence[str]) -> None:
     """Ask, and raise Declined on anything but yes. Raises UsageError where nobody can be asked."""
     for plan in plans:
         for line in removal_lines(plan):
@@ -40,8 +41,15 @@ def confirm_removal(call: Call, verb: str, plans: Sequence[Removal], words: Sequ
             hint=f"to do it, run: {shell_line(['moorage', *context_words(call), verb, *words, '-y'])}",
         )
     count = "this session" if len(plans) == 1 else f"these {len(plans)} sessions"
-    if not call.terminal.ask(f"{verb} {count}?"):
+    if not await _ask(call, f"{verb} {count}?"):
         raise Declined("nothing was removed")
+
+
+async def _ask(call: Call, question: str) -> bool:
+    """Yes or no; anything but y or yes is no. Read in the event loop, so that Ctrl-C ends the wait."""
+    call.terminal.prompt(f"{question} [y/N] ")
+    answer = await stdin_reader().read()
+    return answer.strip().lower() in (b"y", b"yes")
 
 
 def context_words(call: Call) -> list[str]:

@@ -1,4 +1,4 @@
-"""The three standard streams as a person sees them: what is a terminal, what may be coloured, questions.
+"""The three standard streams as a person sees them: what is a terminal, what may be coloured.
 
 Made once per command by ``cli.app``. Data goes to stdout, everything else to stderr. Raw bytes of agents
 do not pass here: see ``cli.streams``.
@@ -7,7 +7,6 @@ do not pass here: see ``cli.streams``.
 from __future__ import annotations
 
 import shutil
-import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -104,21 +103,15 @@ class Terminal:
         except (OSError, ValueError):
             return
 
+    def prompt(self, text: str) -> None:
+        """The start of a line on stderr that a person will end. Only where ``can_ask``."""
+        sys.stderr.write(plain(text))
+        sys.stderr.flush()
+
     def note(self, text: str) -> None:
         """A notice that ``-q`` silences."""
         if not self.quiet:
             self.say(text)
-
-    def ask(self, question: str) -> bool:
-        """Yes or no; anything but y or yes is no. Only where ``can_ask``. Ctrl-C raises KeyboardInterrupt."""
-        sys.stderr.write(plain(question) + " [y/N] ")
-        sys.stderr.flush()
-        # The event loop's own handler would only note Ctrl-C and go on reading.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            return sys.stdin.readline().strip().lower() in ("y", "yes")
-        finally:
-            signal.signal(signal.SIGINT, before)
 
 
 def _is_tty(stream: TextIO | None) -> bool:

@@ -36,7 +36,7 @@ async def command(call: Call, names: tuple[str, ...], yes: bool, force: bool) ->
                 except MoorageError as error:
                     await suggest(sessions, error, name)
                     raise
-            confirm_removal(call, "archive", plans, names)
+            await confirm_removal(call, "archive", plans, names)
 
         async def act(name: str) -> dict[str, object]:
             return session_object(await sessions.archive(name, report, force=force))

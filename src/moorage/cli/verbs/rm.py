@@ -51,7 +51,7 @@ async def command(
             if dry_run:
                 _show(call, plans)
                 return 0
-            confirm_removal(call, "rm", plans, ["--all"] if everything else names)
+            await confirm_removal(call, "rm", plans, ["--all"] if everything else names)
 
         async def act(name: str) -> dict[str, object]:
             return removal_object(await sessions.remove(name, report, force=force))

@@ -1,0 +1,33 @@
+"""A Wiring that hands out a script instead of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from moorage.cli.wiring import GlobalOptions, Versions
+from moorage.core.errors import MoorageError
+from tests.cli.scripted import Scripted
+
+
+@dataclass
+class ScriptedWiring:
+    """Hands out one Scripted; ``broken`` is raised instead where an executor could not be opened."""
+
+    verbs: Scripted
+    environ: Mapping[str, str] = field(default_factory=lambda: {"COLUMNS": "80"})
+    settings: dict[str, str] = field(default_factory=dict)
+    broken: MoorageError | None = None
+    options: GlobalOptions | None = None
+
+    async def sessions(self, options: GlobalOptions) -> Scripted:
+        self.options = options
+        if self.broken is not None:
+            raise self.broken
+        return self.verbs
+
+    def versions(self) -> Versions:
+        return Versions(client="0.1.0", helper="0.1.0")
+
+    def setting(self, key: str) -> str:
+        return self.settings.get(key, "")
