@@ -160,6 +160,33 @@ def test_links_that_lead_out_are_left_out_and_said(cli: Cli, here: Path, target:
     assert everything(here) == {"src": (0o755, "dir"), "src/kept": (0o644, b"x")}
 
 
+def test_links_that_lead_out_by_way_of_others_are_left_out_too(cli: Cli, here: Path) -> None:
+    chain = (link("a/d", "c/../.."), folder("a"), link("a/b", "."), link("a/c", "b/.."), entry("kept", b"x"))
+    serve(cli, "/workspace/src", "dir", *chain)
+    assert cli("cp", "brisk-otter:src", ".").code == 1
+    root = (here / "src").resolve()
+    found = [path for path in root.rglob("*") if path.is_symlink()]
+    assert found
+    assert all(path.resolve().is_relative_to(root) for path in found)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_python_without_the_data_filter_is_as_safe(
+    cli: Cli, here: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    test_a_hostile_archive_writes_nothing_anywhere(cli, here, name)
+
+
+def test_set_uid_bits_and_owners_are_not_taken_over(cli: Cli, here: Path) -> None:
+    mine = entry("x", b"x", mode=0o4755)
+    mine.uid = mine.gid = 12345
+    serve(cli, "/workspace/src", "dir", mine)
+    assert cli("cp", "brisk-otter:src", ".").code == 0
+    status = (here / "src" / "x").stat()
+    assert (stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid) == (0o755, os.getuid(), os.getgid())
+
+
 def test_a_link_that_stands_here_already_is_replaced_not_followed(cli: Cli, here: Path) -> None:
     (here / "src").mkdir()
     (here / "src" / "x").symlink_to(here.parent / "victim")

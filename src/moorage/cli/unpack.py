@@ -1,22 +1,25 @@
 """Unpacking a tar from a Pod, which may be hostile, below one local directory; and packing one for it.
 
 Used by ``cli.transfer`` in a worker thread. Guarantee: nothing outside ``into`` is created, changed or
-followed. tarfile's data filter is applied, and beside it our own checks, because the filter of older
-Python releases can be fooled by links: no link is ever walked through, neither ours nor the archive's.
+followed. Files are written here and not by tarfile: no link is ever walked through, neither ours nor the
+archive's. tarfile's data filter, where this Python has one (3.11.4), is asked as well; alone it would not
+do, since that of older releases can be fooled by links.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tarfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from moorage.core.errors import MoorageError
 
-_DRAIN = 64 * 1024
+_CHUNK = 64 * 1024
 
 
 class HostileArchive(MoorageError):
@@ -39,20 +42,20 @@ class Unpacked:
 def unpack(stream: IO[bytes], into: Path) -> Unpacked:
     """Unpack ``stream`` below the empty directory ``into``. Raises HostileArchive, tarfile.TarError,
     OSError. Reads the stream to its end, so that its sender can finish."""
-    if not hasattr(tarfile, "data_filter"):
-        raise MoorageError(
-            "this Python cannot unpack archives safely", hint="Python 3.11.4 or newer can; install it"
-        )
     done = Unpacked()
+    links: list[Path] = []
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
-            _entry(archive, member, into, done)
-    while stream.read(_DRAIN):
+            _entry(archive, member, into, done, links)
+    _drop_links_out(links, into, done)
+    while stream.read(_CHUNK):
         pass
     return done
 
 
-def _entry(archive: tarfile.TarFile, member: tarfile.TarInfo, into: Path, done: Unpacked) -> None:
+def _entry(
+    archive: tarfile.TarFile, member: tarfile.TarInfo, into: Path, done: Unpacked, links: list[Path]
+) -> None:
     name = _safe_name(member.name)
     if name is None:
         return
@@ -63,33 +66,66 @@ def _entry(archive: tarfile.TarFile, member: tarfile.TarInfo, into: Path, done: 
         return
     target = into / name
     _real_parents(into, PurePosixPath(name))
-    if member.islnk():
-        _check_hard_link(member, into)
+    _ask_data_filter(member, into)
     if member.isdir():
-        if target.is_symlink() or not target.is_dir():
-            target.unlink(missing_ok=True)
-            target.mkdir(0o700)
+        _directory(member, target)
         done.modes[name] = member.mode & 0o777
         return
-    if target.is_symlink() or target.exists():
-        if target.is_dir() and not target.is_symlink():
-            raise HostileArchive(f"the archive holds {member.name!r} both as directory and as file")
-        target.unlink()
-    member.name = name
+    _make_way(member, target)
+    if member.issym():
+        target.symlink_to(member.linkname)
+        links.append(target)
+    elif member.islnk():
+        os.link(_hard_link_source(member, into), target, follow_symlinks=False)
+    else:
+        _file(archive, member, target)
+        done.size += member.size
+    done.files += 1
+
+
+def _ask_data_filter(member: tarfile.TarInfo, into: Path) -> None:
+    if not hasattr(tarfile, "data_filter"):
+        return
     try:
-        archive.extract(member, into, filter=_filter)
+        tarfile.data_filter(member, str(into))
     except tarfile.FilterError as error:
         raise HostileArchive(f"the archive was refused: {error}") from error
-    done.files += 1
-    done.size += member.size
 
 
-def _filter(member: tarfile.TarInfo, into: str) -> tarfile.TarInfo | None:
-    """The data filter, but with the permission bits kept as they are in the Pod. A hard link brings none:
-    they are the file's."""
-    checked = tarfile.data_filter(member, into)
-    kept = {"mode": member.mode & 0o777} if member.isreg() else {"mode": None}
-    return checked.replace(**kept, deep=False)
+def _directory(member: tarfile.TarInfo, target: Path) -> None:
+    if target.is_symlink() or not target.is_dir():
+        target.unlink(missing_ok=True)
+        target.mkdir(0o700)
+
+
+def _make_way(member: tarfile.TarInfo, target: Path) -> None:
+    """A later entry of the same name replaces the earlier one, unless that is a directory."""
+    if target.is_dir() and not target.is_symlink():
+        raise HostileArchive(f"the archive holds {member.name!r} both as directory and as file")
+    target.unlink(missing_ok=True)
+
+
+def _file(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    """Content, permission bits and time; never an owner, never set-uid."""
+    content = archive.extractfile(member)
+    assert content is not None, "a regular file has content"
+    with target.open("xb") as stream:
+        shutil.copyfileobj(content, stream, _CHUNK)
+        os.fchmod(stream.fileno(), member.mode & 0o777)
+    if target.stat().st_size != member.size:
+        raise tarfile.ReadError(f"{member.name!r} is cut short")
+    with suppress(OverflowError, ValueError):  # a time that no file can have
+        os.utime(target, (member.mtime, member.mtime))
+
+
+def _drop_links_out(links: list[Path], into: Path, done: Unpacked) -> None:
+    """Links that lead out only by way of other links: seen once all of them stand."""
+    root = os.path.realpath(into)
+    for link in links:
+        if not link.is_symlink() or Path(os.path.realpath(link)).is_relative_to(root):
+            continue
+        done.skipped.append(f"{link.relative_to(into)} -> {os.readlink(link)}")
+        link.unlink()
 
 
 def _safe_name(name: str) -> str | None:
@@ -129,14 +165,14 @@ def _real_parents(into: Path, name: PurePosixPath) -> None:
             raise HostileArchive(f"the archive writes through {part!r}, which is no directory")
 
 
-def _check_hard_link(member: tarfile.TarInfo, into: Path) -> None:
+def _hard_link_source(member: tarfile.TarInfo, into: Path) -> Path:
     """A hard link may only point to a file this archive brought, not through links."""
-    name = _safe_name(member.linkname)
-    target = into / (name or "")
-    _real_parents(into, PurePosixPath(name or "."))
-    if name is None or not target.exists() or not stat.S_ISREG(target.lstat().st_mode):
+    name = _safe_name(member.linkname) or "."
+    source = into / name
+    _real_parents(into, PurePosixPath(name))
+    if not source.exists() or not stat.S_ISREG(source.lstat().st_mode):
         raise HostileArchive(f"the archive links to {member.linkname!r}, which it does not hold")
-    member.linkname = name
+    return source
 
 
 def pack(stream: IO[bytes], source: Path, name: str) -> list[str]:
