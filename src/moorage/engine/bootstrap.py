@@ -44,11 +44,18 @@ async def install_helper(
     stream = await cluster.exec(pod, container, command)
     try:
         output = Lines(stream)
-        await _write(stream, binary)
+        try:
+            await _write(stream, binary)
+        except LinkError:
+            # A script that gives up ends the stream under our hands; why, it says in its answer.
+            await output.rest()
+            if not output.text():
+                raise
         await output.rest()
+        said = output.errors() or (await stream.result()).message
     finally:
         await stream.close()
-    read_install_answer(output.text(), output.errors())
+    read_install_answer(output.text(), said)
 
 
 async def deliver(

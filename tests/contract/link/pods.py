@@ -86,6 +86,11 @@ class WaitingPod:
                 await asyncio.sleep(0.05)  # sleep: no event tells from outside that a port is open
         raise AssertionError(f"no link: {last}")
 
+    async def end(self, before: str = "true") -> None:
+        """Run a script and TERM the main process, which takes the exec along as often as not."""
+        words = ("exec", self.name, "-c", "agent", "--", "sh", "-c", f"{before}; kill -TERM 1")
+        await asyncio.to_thread(self.kubectl, *words, check=False)
+
     async def sh(self, script: str) -> str:
         """Run a script in the container by kubectl."""
         return await asyncio.to_thread(

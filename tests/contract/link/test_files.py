@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import signal
 import tarfile
@@ -13,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from moorage.core.errors import Conflict, HelperError, IntegrityError, LinkError, MoorageError, NotFound
+from moorage.core.wire.mux import BYTES, MESSAGE
 from moorage.engine.link import AgentLink
+from moorage.engine.link.connection import LinkStream
 from tests.contract.link.loopback import Agentctl
 
 LIMIT = 1 << 30
@@ -260,3 +263,37 @@ async def test_agentctl_killed_between_two_renames_is_finished_without_the_sourc
 async def test_relative_paths_are_refused(link: AgentLink) -> None:
     with pytest.raises(MoorageError, match="absolute"):
         await link.hash_tree("workspace")
+
+
+async def test_an_upload_that_is_not_what_was_sent_leaves_nothing(
+    agentctl: Agentctl, link: AgentLink
+) -> None:
+    """A sender whose receipt does not fit its bytes, frame by frame since no caller can do that."""
+    opening = {"op": "put_tar", "path": str(agentctl.workspace), "limit": LIMIT, "replace": False}
+    for claimed in ("0" * 64, ""):
+        stream = await link._connection.open(opening)
+        data = tar(("a", b"x"))
+        await stream.send(BYTES, data)
+        if claimed:
+            receipt = json.dumps({"sha256": claimed, "bytes": len(data)})
+            await stream.send(MESSAGE, receipt.encode())
+        stream.end()
+        with pytest.raises(IntegrityError):
+            await stream.result()
+        assert names(agentctl.workspace) == []
+
+
+async def test_bytes_changed_on_the_way_down_are_noticed(
+    agentctl: Agentctl, link: AgentLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (agentctl.workspace / "a").write_bytes(bytes(1000))
+    original = LinkStream.receive
+
+    async def meddled(stream: LinkStream) -> tuple[int, bytes] | None:
+        part = await original(stream)
+        return None if part is None else (part[0], part[1][:-1] + b"!")
+
+    monkeypatch.setattr(LinkStream, "receive", meddled)
+    with pytest.raises(IntegrityError):
+        async for _ in link.get_tar(str(agentctl.workspace)):
+            pass

@@ -99,7 +99,7 @@ async def test_a_restarted_container_serves_again_without_any_delivery(start: St
     async for part in link.output(0):
         assert part == Output(0, b"before\n")
         break
-    await pod.sh("kill -TERM 1")
+    await pod.end()
     await _restarted(pod, 1)
     again, _ = await pod.link()
     assert again.hello.epoch != link.hello.epoch
@@ -120,7 +120,7 @@ async def test_a_lost_memory_volume_is_repaired_over_exec(start: Start) -> None:
     pod = await start()
     await pod.install()
     await pod.deliver()
-    await pod.sh("rm -f /run/moorage/*; kill -TERM 1")
+    await pod.end("rm -f /run/moorage/*")
     await _restarted(pod, 1)
     await pod.deliver()
     link, _ = await pod.link()
@@ -218,7 +218,7 @@ async def test_an_agent_killed_for_memory_says_so(start: Start) -> None:
 
 async def test_the_container_ends_at_once_while_it_waits(start: Start) -> None:
     pod = await start()
-    await pod.sh("kill -TERM 1")
+    await pod.end()
     await _restarted(pod, 1)
     state = json.loads(await asyncio.to_thread(pod.kubectl, "get", "pod", "one", "-o", "json"))
     ended = state["status"]["containerStatuses"][0]["lastState"]["terminated"]
