@@ -60,5 +60,7 @@ def helper_container(helper: HelperSpec, pod_security: Json) -> Json:
             "limits": {"cpu": "200m", "memory": "64Mi"},
         },
         "securityContext": security,
+        # What it says when it cannot run (a wrong architecture, a full disk) reaches the diagnosis.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": owned.OPT_VOLUME, "mountPath": owned.OPT_PATH}],
     }

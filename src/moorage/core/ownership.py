@@ -100,11 +100,12 @@ def _by_nonce(
             return Foreign(uid, "metadata.uid", f"the recorded UID is {recorded_uid}")
         why = "it does not carry a create nonce that was issued for it"
         return Foreign(uid, f"metadata.annotations[{owned.NONCE_ANNOTATION}]", why)
-    # Once an object is recorded, its nonce is public and spent: a copy made from it carries the same one.
-    # Only a request still in the air may answer with another UID.
+    # Once an object was recorded, its nonce is public and spent, also when that object is gone since: a copy
+    # made from it carries the same one. Only a request still in the air may answer with another UID.
     open_nonces = {n.nonce for n in inventory.nonces if (n.kind, n.name) == key and not n.settled}
-    if recorded_uid and nonce not in open_nonces:
-        return Foreign(uid, "metadata.uid", f"the recorded UID is {recorded_uid}, and its nonce is spent")
+    if nonce not in open_nonces:
+        where = f"the recorded UID is {recorded_uid}" if recorded_uid else "the object we made is gone"
+        return Foreign(uid, "metadata.uid", f"{where}, and its nonce is spent")
     conflicts = compare(_with_nonce(expected, nonce), obj)
     if conflicts:
         first = conflicts[0]

@@ -16,7 +16,7 @@ from moorage.core.kinds import CLAIMS, PODS, Json, Resource
 from moorage.core.observed import Absent, from_problem
 from moorage.core.owned_fields import claim_conflicts, pod_conflicts
 from moorage.core.plans import actions as do
-from moorage.core.plans.changes import enter, own
+from moorage.core.plans.changes import enter, own, spend
 from moorage.core.session import Diagnosis, Phase, Session, WorkspaceMode, change
 from moorage.core.workload import session_claim, session_pod
 from moorage.engine.connection import Connection
@@ -66,13 +66,13 @@ class Actor:
         match action:
             case do.CreateClaim():
                 return await self._create_claim(session)
-            case do.AdoptClaim(uid):
+            case do.AdoptClaim(uid, nonce):
                 ours = session.inventory.snapshot.workspace.mode is WorkspaceMode.MANAGED_PVC
-                return own(session, claim_uid=uid, claim_created_by_us=ours)
+                return own(spend(session, nonce), claim_uid=uid, claim_created_by_us=ours)
             case do.CreatePod():
                 return await self._create_pod(session)
-            case do.AdoptPod(uid):
-                return own(session, pod_uid=uid)
+            case do.AdoptPod(uid, nonce):
+                return own(spend(session, nonce), pod_uid=uid)
             case do.Connect(pod_uid):
                 return await self._connect(session, pod_uid)
             case do.CloseLink():

@@ -13,9 +13,10 @@ from moorage.core.diagnosis import diagnose_api
 from moorage.core.errors import ApiError
 from moorage.core.kinds import Json, Resource
 from moorage.core.owned_fields import FieldConflict
-from moorage.core.plans.changes import own
-from moorage.core.session import Diagnosis, IssuedNonce, Session, change
+from moorage.core.plans.changes import own, spend
+from moorage.core.session import Diagnosis, IssuedNonce, Session
 from moorage.engine.failure import ActionFailed
+from moorage.engine.mutators import find_mutators
 from moorage.ports.clock import Clock, Ids
 from moorage.ports.cluster import Cluster
 
@@ -44,13 +45,15 @@ class Creation:
             admitted = await self._cluster.create(resource, expected, session.inventory.namespace)
         except ApiError as error:
             if error.problem.sent == "no":
-                await self._save(_settle(session, nonce))
+                await self._save(spend(session, nonce))
             raise ActionFailed(diagnose_api(error.problem, f"create {resource.kind} {name}")) from error
         conflicts = compare(expected, admitted)
         if conflicts:
             await self._reject(session, resource, name, admitted)
-            raise ActionFailed(_mutated(resource, name, conflicts, admitted))
-        return _settle(session, nonce), admitted["metadata"]["uid"]
+            await self._save(spend(session, nonce))
+            who = await find_mutators(self._cluster, resource, admitted)
+            raise ActionFailed(_mutated(resource, name, conflicts, who))
+        return spend(session, nonce), admitted["metadata"]["uid"]
 
     async def _reject(self, session: Session, resource: Resource, name: str, admitted: Json) -> None:
         """Delete exactly the object that this create returned; it never ran anything of ours."""
@@ -69,24 +72,17 @@ def _issue(session: Session, kind: str, name: str, nonce: str, now: float) -> Se
     return own(session, nonces=(*session.inventory.nonces, issued))
 
 
-def _settle(session: Session, nonce: str) -> Session:
-    nonces = tuple(change(n, settled=True) if n.nonce == nonce else n for n in session.inventory.nonces)
-    return own(session, nonces=nonces)
-
-
 def _mutated(
-    resource: Resource, name: str, conflicts: tuple[FieldConflict, ...], admitted: Json
+    resource: Resource, name: str, conflicts: tuple[FieldConflict, ...], who: list[str]
 ) -> Diagnosis:
-    first = conflicts[0]
-    managers = sorted({m.get("manager", "") for m in admitted["metadata"].get("managedFields") or []})
-    by = f" (field managers: {', '.join(m for m in managers if m)})" if managers else ""
     more = f" and {len(conflicts) - 1} more" if len(conflicts) > 1 else ""
+    by = f" (likely: {', '.join(who[:3])})" if who else ""
     return Diagnosis(
         category="admission",
         reason="OwnedFieldMutated",
-        message=f"an admission webhook or policy changed {first.field} of {resource.kind} {name}{more}{by}; "
-        "the object was removed again",
-        hint="exempt objects labelled app.kubernetes.io/managed-by=moorage from that webhook; "
+        message=f"an admission webhook or policy{by} changed {conflicts[0].field} of {resource.kind} {name}"
+        f"{more}; the object was removed again",
+        hint="exempt objects labelled app.kubernetes.io/managed-by=moorage from it; "
         "list candidates with: kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies",
         terminal=True,
     )

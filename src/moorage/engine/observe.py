@@ -94,6 +94,7 @@ class Observer:
             container_id=main.container_id,
             cause=_cause(pod, main),
             diagnosis=diagnosis,
+            nonce=_nonce(pod),
         )
 
     async def _node(self, pod: Json) -> Observed[Json]:
@@ -117,7 +118,8 @@ class Observer:
         judged = judge_claim(claim, session.identity, inventory, _expected_claim(session, claim))
         bound = (claim.get("status") or {}).get("phase") == "Bound"
         why = None if bound else await self._diagnose(claim)
-        return Present(ClaimSeen(uid, _verdict(judged), _conflict(judged), deleting, why))
+        seen = ClaimSeen(uid, _verdict(judged), _conflict(judged), deleting, why, _nonce(claim))
+        return Present(seen)
 
     async def _diagnose(self, claim: Json) -> Diagnosis | None:
         wanted = (claim.get("spec") or {}).get("storageClassName")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from moorage.core.errors import SessionFailed, WorkspaceLost
+from moorage.core.errors import MoorageError, NameBlocked, SessionFailed, WorkspaceLost
 from moorage.core.session import Desired, Intent, Phase, Session
 from moorage.ports.sessions import Happening, Progress, Report
 from moorage.sessions.owner import LEASE_TTL, Owner
@@ -27,7 +27,10 @@ _GOALS: dict[Desired, tuple[Phase, ...]] = {
 
 
 async def carry_out(parts: Parts, session: Session, intent: Intent, report: Report) -> Session:
-    """Record the intent and see it done. Raises SessionFailed, WorkspaceLost, IdentityChanged."""
+    """Record the intent and see it done.
+
+    Raises SessionFailed, NameBlocked, WorkspaceLost, IdentityChanged.
+    """
     stored = await parts.store.sessions.set_intent(session.id, intent)
 
     def reached(current: Session) -> bool:
@@ -84,6 +87,10 @@ def raise_failed(session: Session) -> None:
     """Turn a failed state into the error that says why and what to do."""
     why = session.state.diagnosis
     message = why.message if why else f"session {session.name} is {session.state.phase.value}"
-    kind = WorkspaceLost if session.state.phase is Phase.LOST else SessionFailed
     category = why.category if why else "unknown"
+    kind: type[MoorageError] = SessionFailed
+    if session.state.phase is Phase.LOST:
+        kind = WorkspaceLost
+    elif category == "name_blocked":
+        kind = NameBlocked
     raise kind(message, hint=why.hint if why else "", details={"category": category})

@@ -82,4 +82,6 @@ def _crash(container: ContainerView, ended: Termination, *, is_main: bool) -> Di
     elif is_main and ended.exit_code == 127:
         reason, hint = "CommandNotFound", _USE_IMAGE
     terminal = container.restart_count >= CRASH_LIMIT
+    if re.search(r"exec format error", ended.message):
+        return diagnosis("platform", "ExecFormatError", message, terminal=True)
     return diagnosis(category, reason, message, hint=hint, terminal=terminal)

@@ -15,9 +15,11 @@ class CreateClaim:
 
 @dataclass(frozen=True)
 class AdoptClaim:
-    """Record the UID of a claim that a read has proved to be the one we asked for (or were given)."""
+    """Record the UID of a claim that a read has proved to be the one we asked for (or were given).
+    ``nonce``: the create nonce it carries, spent from now on."""
 
     uid: str
+    nonce: str = ""
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,10 @@ class CreatePod:
 
 @dataclass(frozen=True)
 class AdoptPod:
-    """Record the UID of a Pod that a read has proved to be the one we asked for."""
+    """Record the UID of a Pod that a read has proved to be the one we asked for. ``nonce``: as above."""
 
     uid: str
+    nonce: str = ""
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,13 @@ def own(session: Session, **fields: object) -> Session:
     return owned
 
 
+def spend(session: Session, nonce: str) -> Session:
+    """The session once it is known what became of the create that carried ``nonce``: no other object will
+    ever be taken for its answer."""
+    nonces = tuple(change(n, settled=True) if n.nonce == nonce else n for n in session.inventory.nonces)
+    return own(session, nonces=nonces)
+
+
 def without_pod(session: Session) -> Session:
     """The session once its Pod is proved gone."""
     return own(session, pod_uid="") if session.inventory.pod_uid else session

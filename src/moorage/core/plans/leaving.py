@@ -50,7 +50,7 @@ def toward_stopped(session: Session, seen: Seen, now: float) -> Plan:
         case Present(pod) if pod.verdict is Verdict.FOREIGN:
             return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
         case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
-            return retry(session, AdoptPod(pod.uid), seen.trouble)
+            return retry(session, AdoptPod(pod.uid, pod.nonce), seen.trouble)
         case Present(pod):
             return _drain(session, pod, seen, now) or _kept(session, seen, now)
 
@@ -66,7 +66,7 @@ def toward_paused(session: Session, seen: Seen, now: float) -> Plan:
         case Present(pod) if pod.verdict is Verdict.FOREIGN:
             return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
         case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
-            return retry(session, AdoptPod(pod.uid), seen.trouble)
+            return retry(session, AdoptPod(pod.uid, pod.nonce), seen.trouble)
         case Present(pod):
             return _drain(session, pod, seen, now) or _remove_pod(session, pod, seen, now, Phase.DRAINING)
 
@@ -81,7 +81,7 @@ def toward_gone(session: Session, seen: Seen, now: float) -> Plan:
         case Unknown():
             return retry(enter(session, Phase.CLEANING, now), None, seen.trouble)
         case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
-            return retry(session, AdoptPod(pod.uid), seen.trouble)
+            return retry(session, AdoptPod(pod.uid, pod.nonce), seen.trouble)
         case Present(pod) if pod.verdict is Verdict.OWNED:
             drained = _drain(session, pod, seen, now)
             return drained or _remove_pod(session, pod, seen, now, Phase.CLEANING)
@@ -162,7 +162,7 @@ def _remove_claim(session: Session, seen: Seen, now: float, final: Phase) -> Pla
         case Absent():
             return _forget(own(session, claim_uid=""), now, final)
         case Present(claim) if claim.verdict is Verdict.ADOPTABLE:
-            return retry(cleaning, AdoptClaim(claim.uid), seen.trouble)
+            return retry(cleaning, AdoptClaim(claim.uid, claim.nonce), seen.trouble)
         case Present(claim) if claim.verdict is Verdict.FOREIGN and inventory.claim_uid:
             return blocked(session, now, "pvc", inventory.claim_name, claim.uid, claim.conflict)
         case Present(claim) if claim.verdict is Verdict.FOREIGN or not inventory.claim_created_by_us:

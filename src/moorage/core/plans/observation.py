@@ -24,7 +24,8 @@ class Verdict(StrEnum):
 @dataclass(frozen=True)
 class PodSeen:
     """The Pod under our name. ``deleting``: has a deletionTimestamp; ``overdue``: its grace has passed;
-    ``node_gone``: the Node it ran on is Absent. ``cause``: why it stopped being useful, for people."""
+    ``node_gone``: the Node it ran on is Absent. ``cause``: why it stopped being useful, for people;
+    ``nonce``: the create nonce it carries."""
 
     uid: str
     verdict: Verdict
@@ -37,6 +38,7 @@ class PodSeen:
     container_id: str = ""
     cause: str = ""
     diagnosis: Diagnosis | None = None
+    nonce: str = ""
 
     @property
     def gone(self) -> bool:
@@ -53,6 +55,7 @@ class ClaimSeen:
     conflict: str = ""
     deleting: bool = False
     diagnosis: Diagnosis | None = None
+    nonce: str = ""
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ def _claim(session: Session, claim: ClaimSeen, seen: Seen, now: float) -> Plan |
     if claim.verdict is Verdict.FOREIGN:
         return blocked(session, now, "pvc", session.inventory.claim_name, claim.uid, claim.conflict)
     if claim.verdict is Verdict.ADOPTABLE:
-        return retry(session, AdoptClaim(claim.uid), seen.trouble)
+        return retry(session, AdoptClaim(claim.uid, claim.nonce), seen.trouble)
     if claim.diagnosis is not None and claim.diagnosis.terminal:
         return fail(session, now, claim.diagnosis)
     if claim.deleting and isinstance(seen.pod, Absent):
@@ -156,7 +156,7 @@ def _pod(session: Session, seen: Seen, now: float) -> Plan:
         case Present(pod) if pod.verdict is Verdict.FOREIGN:
             return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
         case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
-            return retry(session, AdoptPod(pod.uid), seen.trouble)
+            return retry(session, AdoptPod(pod.uid, pod.nonce), seen.trouble)
         case Present(pod):
             return _owned_pod(session, pod, seen, now)
 
