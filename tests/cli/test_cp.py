@@ -174,7 +174,7 @@ def test_links_that_lead_out_by_way_of_others_are_left_out_too(cli: Cli, here: P
 def test_a_python_without_the_data_filter_is_as_safe(
     cli: Cli, here: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    monkeypatch.delattr(tarfile, "data_filter", raising=False)  # as in Python 3.11.0 to 3.11.3
     test_a_hostile_archive_writes_nothing_anywhere(cli, here, name)
 
 

@@ -184,7 +184,10 @@ def pack(stream: IO[bytes], source: Path, name: str) -> list[str]:
         if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
             skipped.append(member.name)
             return None
-        return member.replace(mode=member.mode & 0o777, uid=0, gid=0, uname="", gname="", deep=False)
+        member.mode &= 0o777
+        member.uid = member.gid = 0
+        member.uname = member.gname = ""
+        return member
 
     with tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive:
         if name:
