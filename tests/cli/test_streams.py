@@ -75,10 +75,10 @@ def test_detached_prints_the_name_on_stdout_and_leaves_output_unread(cli: Cli) -
 
 def test_without_i_the_agents_stdin_is_closed_and_with_i_ours_is_passed_on(cli: Cli) -> None:
     cli.run()
-    assert ("close_input",) in cli.verbs.calls
-    cli.verbs.calls.clear()
-    cli.run("-t")
-    assert ("close_input",) not in cli.verbs.calls
+    assert cli.verbs.request is not None
+    assert not cli.verbs.request.stdin
+    cli.run("-i")
+    assert cli.verbs.request.stdin
 
 
 @pytest.mark.parametrize(

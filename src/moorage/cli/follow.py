@@ -136,8 +136,6 @@ class Follower:
         self._spawn(self._after_start())
 
     async def _after_start(self) -> None:
-        if self._manner.stdin == "close":
-            await self._close_input()
         if self._manner.until_started:
             self._go(Ending("started"))
         elif self._manner.stdin == "forward":

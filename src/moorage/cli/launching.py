@@ -84,6 +84,7 @@ def build_request(call: Call, asked: Asked) -> LaunchRequest:
         env=env,
         cwd=asked.cwd,
         tty=asked.tty,
+        stdin=asked.interactive,
         grace_seconds=asked.grace,
         restart_allowed=not asked.no_restart,
         transport=transport,

@@ -20,10 +20,7 @@ from moorage.ports.sessions import Report, SessionVerbs
 async def follow_launched(call: Call, sessions: SessionVerbs, name: str, report: Report, asked: Asked) -> int:
     """Follow a session just launched, as ``run``'s flags say."""
     terminal = call.terminal
-    if asked.interactive:
-        stdin = "leave" if asked.detach else "forward"
-    else:
-        stdin = "leave" if asked.tty else "close"
+    stdin = "forward" if asked.interactive and not asked.detach else "leave"
     raw = asked.interactive and asked.tty and terminal.stdin_tty and not asked.detach
     manner = Manner(stdin=stdin, raw=raw, until_started=asked.detach)
     try:

@@ -99,13 +99,15 @@ class Inventory(msgspec.Struct, frozen=True):
 
 
 class AgentSpec(msgspec.Struct, frozen=True):
-    """The agent's command. ``env_ref`` names the encrypted values of ``-e`` ("" when there are none)."""
+    """The agent's command. ``env_ref`` names the encrypted values of ``-e`` ("" when there are none).
+    ``stdin``: keep the agent's input open; else it reads end-of-file from the start on, at each start."""
 
     argv: tuple[str, ...]
     env_ref: str = ""
     env_names: tuple[str, ...] = ()
     cwd: str = "/workspace"
     tty: bool = False
+    stdin: bool = False
     grace_seconds: float = 10.0
 
 

@@ -6,6 +6,7 @@ read of this same round proved to be ours. Failures are ActionFailed with a diag
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import assert_never
 
@@ -150,6 +151,9 @@ class Actor:
         agent = session.agent
         spec = ProcessSpec(argv=agent.argv, env=await self._env(session), cwd=agent.cwd, tty=agent.tty)
         started = await link.start_agent(spec, base_offset=end, start_id=start_id)
+        if not agent.stdin and not agent.tty:
+            with contextlib.suppress(MoorageError):  # an agent that has just ended has no input to close
+                await link.close_input()
         hello = link.hello
         assert session.run is not None
         base = started.oldest if status.state == "none" else max(end, status.end)

@@ -34,6 +34,7 @@ class LaunchRequest:
     env: dict[str, str] = field(default_factory=dict, repr=False)
     cwd: str = "/workspace"
     tty: bool = False
+    stdin: bool = False
     grace_seconds: float = 10.0
     restart_allowed: bool = True
     transport: str = "auto"

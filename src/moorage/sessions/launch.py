@@ -189,6 +189,7 @@ async def _compose(
             env_names=tuple(sorted(request.env)),
             cwd=request.cwd,
             tty=request.tty,
+            stdin=request.stdin,
             grace_seconds=request.grace_seconds,
         ),
         state=State(phase=Phase.CONFIGURED, since=now),
