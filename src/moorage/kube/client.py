@@ -44,6 +44,9 @@ class KubeCluster:
         endpoint = await self._transport.access.current()
         return ServerIdentity(endpoint.server, endpoint.ca_sha256, str(version.get("gitVersion", "")))
 
+    async def openapi(self) -> Json:
+        return await self._transport.call("GET", "/openapi/v3/api/v1")
+
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Json:
         return await self._transport.call("GET", self._path(resource, namespace, name))
 

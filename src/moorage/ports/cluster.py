@@ -47,6 +47,9 @@ class Cluster(Protocol):
 
     async def identity(self) -> ServerIdentity: ...
 
+    async def openapi(self) -> Json:
+        """The server's OpenAPI v3 document of ``core/v1``: what this very server knows."""
+
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Json:
         """A most-recent read of one object."""
 

@@ -6,6 +6,7 @@ source, and (by strict server-side dry run) what the cluster itself would refuse
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 
 import msgspec
@@ -23,6 +24,7 @@ from moorage.core.errors import (
 )
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json
 from moorage.core.names import claim_name, generated_name, pod_name, valid_session_name
+from moorage.core.openapi import known_in
 from moorage.core.session import (
     AgentSpec,
     Desired,
@@ -48,11 +50,11 @@ DRY_RUN_NONCE = "0" * 64
 
 async def draft(parts: Parts, request: LaunchRequest, report: Report) -> Session:
     """A checked session, not yet on record and without source or secrets."""
-    checked = _check(request)
+    _check(request)
+    cluster = await parts.executors.cluster(parts.executors.chosen())
+    checked = await _check_template(request, cluster)
     for warning in checked.warnings:
         report(Progress("warning", f"{warning.field}: {warning.message}"))
-    config = parts.executors.chosen()
-    cluster = await parts.executors.cluster(config)
     session = await _compose(parts, request, checked, cluster)
     await _dry_run(session, cluster)
     return session
@@ -94,7 +96,8 @@ def preview_objects(session: Session) -> list[Json]:
     return [*claim, pod]
 
 
-def _check(request: LaunchRequest) -> CheckedTemplate:
+def _check(request: LaunchRequest) -> None:
+    """What needs no cluster: the words of the request."""
     if not request.argv:
         raise UsageError(
             "no command was given", hint="put it after --, e.g. moorage run … -- sh -c 'echo hi'"
@@ -109,7 +112,15 @@ def _check(request: LaunchRequest) -> CheckedTemplate:
         first = problems[0]
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise UsageError(first.message + more, field=first.field, hint=first.hint)
+
+
+async def _check_template(request: LaunchRequest, cluster: Cluster) -> CheckedTemplate:
+    """The template by our own rules; a field that only the server knows is a warning, not an error."""
     checked = check_template(request.template_text, _options(request))
+    if any(problem.code == "unknown_field" for problem in checked.errors):
+        with contextlib.suppress(ApiError):
+            known = known_in(await cluster.openapi())
+            checked = check_template(request.template_text, _options(request), known)
     if not checked.valid:
         count = len(checked.errors)
         raise DocumentError(
@@ -127,6 +138,7 @@ def _options(request: LaunchRequest) -> TemplateOptions:
         platform=request.platform,
         workspace_mode=request.workspace.mode.value,
         transport=request.transport,
+        helper_source=request.helper.source,
     )
 
 

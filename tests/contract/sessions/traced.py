@@ -78,6 +78,10 @@ class TracedCluster:
         found: ServerIdentity = await self._call("get version", self._cluster.identity)
         return found
 
+    async def openapi(self) -> Json:
+        found: Json = await self._call("get openapi", self._cluster.openapi)
+        return found
+
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Json:
         found: Json = await self._call(
             f"get {resource.plural}", lambda: self._cluster.get(resource, name, namespace)
