@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Made by a program from elsewhere, so nobody reads or edits them by hand.
-GENERATED = ("uv.lock", "src/moorage/core/schema_table.py")
+GENERATED = ("uv.lock", "src/moorage/core/template/schema_table.py")
 
 
 @dataclass(frozen=True)

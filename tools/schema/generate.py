@@ -1,4 +1,4 @@
-"""Write src/moorage/core/schema_table.py from the pinned Kubernetes module. Run by ``./dev schema``.
+"""Write src/moorage/core/template/schema_table.py from the pinned Kubernetes module. Run by ``./dev schema``.
 
 Reads the OpenAPI v3 document (types, required fields) and the generated Go definitions (enums, which the
 published document leaves out) of k8s.io/kubernetes, fetched by the Go toolchain. Never run at build or
@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 KUBERNETES = "v1.36.3"
 ROOT_TYPE = "io.k8s.api.core.v1.PodTemplate"
-TARGET = Path(__file__).resolve().parents[2] / "src/moorage/core/schema_table.py"
+TARGET = Path(__file__).resolve().parents[2] / "src/moorage/core/template/schema_table.py"
 # The published document leaves enums out; they stand in the Go definitions, one function a type.
 ENUM_FUNCTION = re.compile(r"^func schema_k8sio_api_core_v1_(\w+)\(", re.M)
 ENUM_PROPERTY = re.compile(r'^\t{5}"(\w+)": \{$', re.M)

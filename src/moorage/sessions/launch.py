@@ -24,7 +24,6 @@ from moorage.core.errors import (
 )
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json
 from moorage.core.names import claim_name, generated_name, pod_name, valid_session_name
-from moorage.core.openapi import known_in
 from moorage.core.session import (
     AgentSpec,
     Desired,
@@ -39,6 +38,7 @@ from moorage.core.session import (
     WorkspaceMode,
 )
 from moorage.core.template import CheckedTemplate, TemplateOptions, check_template, template_hash
+from moorage.core.template.openapi import known_in
 from moorage.core.workload import session_claim, session_pod
 from moorage.core.workspace_spec import check_workspace
 from moorage.ports.cluster import Cluster

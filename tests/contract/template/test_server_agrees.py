@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from moorage import kube
-from moorage.core.document import read_document
+from moorage.core.document.nodes import plain
+from moorage.core.document.read import read_document
 from moorage.core.errors import ApiError
 from moorage.core.kinds import PODS, Json
-from moorage.core.nodes import plain
 from moorage.core.session import HelperSpec, Identity, Inventory, LaunchSnapshot, WorkspaceMode, WorkspaceSpec
 from moorage.core.template import TemplateOptions, check_template, parse_template
 from moorage.core.workload import session_pod

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from moorage.core.document import MAX_BYTES, read_document
-from moorage.core.document_yaml import MAX_DEPTH
+from moorage.core.document.nodes import plain
+from moorage.core.document.read import MAX_BYTES, read_document
+from moorage.core.document.yaml_text import MAX_DEPTH
 from moorage.core.errors import Problem
-from moorage.core.nodes import plain
 
 
 def value(text: bytes | str) -> Any:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from moorage.core.document import read_document
-from moorage.core.nodes import Mapping, Scalar
+from moorage.core.document.nodes import Mapping, Scalar
+from moorage.core.document.read import read_document
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "scalars.json").read_text())
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from moorage.core.openapi import known_in
 from moorage.core.template import check_template
+from moorage.core.template.openapi import known_in
 
 
 def ref(name: str) -> dict[str, Any]:

@@ -11,9 +11,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moorage.core import schema
 from moorage.core.kinds import Json
-from moorage.core.template import CheckedTemplate, TemplateOptions, check_template
+from moorage.core.template import CheckedTemplate, TemplateOptions, check_template, schema
 
 NAMES = st.sampled_from(
     ["agent", "side", "moorage-run", "moorage-workspace", "data", "A", "", "MOORAGE_X", "x" * 64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from moorage.core import schema
-from moorage.core.schema import FieldType
+from moorage.core.template import schema
+from moorage.core.template.schema import FieldType
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,21 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from moorage.core import schema
-from moorage.core.document import read_document
+from moorage.core.document.nodes import Mapping
+from moorage.core.document.read import read_document
 from moorage.core.errors import DocumentError, Problem
 from moorage.core.kinds import Json
-from moorage.core.nodes import Mapping
-from moorage.core.rules.additions import Addition, additions
-from moorage.core.rules.containers import check_containers
-from moorage.core.rules.findings import Findings, KnownElsewhere, in_document_order
-from moorage.core.rules.identity import check_document_kind, check_identity
-from moorage.core.rules.mounts import check_mounts
-from moorage.core.rules.pod import TemplateOptions, read_pod
-from moorage.core.rules.ports import check_ports
-from moorage.core.rules.reserved import check_reserved
-from moorage.core.rules.risks import check_risks
-from moorage.core.typecheck import TypeCheck
+from moorage.core.template import schema
+from moorage.core.template.rules.additions import Addition, additions
+from moorage.core.template.rules.containers import check_containers
+from moorage.core.template.rules.findings import Findings, KnownElsewhere, in_document_order
+from moorage.core.template.rules.identity import check_document_kind, check_identity
+from moorage.core.template.rules.mounts import check_mounts
+from moorage.core.template.rules.pod import TemplateOptions, read_pod
+from moorage.core.template.rules.ports import check_ports
+from moorage.core.template.rules.reserved import check_reserved
+from moorage.core.template.rules.risks import check_risks
+from moorage.core.template.typecheck import TypeCheck
 
 __all__ = [
     "Addition",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from moorage.core import schema
 from moorage.core.names import nearest
+from moorage.core.template import schema
 
 # Where the main types stand, as a person would say it; searched in this order.
 _LEVELS = {

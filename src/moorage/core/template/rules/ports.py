@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from moorage.core.nodes import Mapping, Place, item, join
+from moorage.core.document.nodes import Mapping, Place, item, join
 from moorage.core.owned import AGENTCTL_PORT
-from moorage.core.rules.findings import Findings
-from moorage.core.rules.pod import Container, Pod
+from moorage.core.template.rules.findings import Findings
+from moorage.core.template.rules.pod import Container, Pod
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _ACTIONS = ("httpGet", "tcpSocket", "grpc")

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from moorage.core.kinds import Json
-from moorage.core.rules.findings import KnownElsewhere
+from moorage.core.template.rules.findings import KnownElsewhere
 
 _ROOT = "io.k8s.api.core.v1.PodTemplate"
 _PART = re.compile(r"(?P<field>[^.\[\]]+)|\[(?P<item>[^\]]*)\]")

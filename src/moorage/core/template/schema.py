@@ -1,7 +1,7 @@
 """The fields a PodTemplate may have, looked up in the generated table.
 
 Called by the template parser and by whoever needs to know a field's type. The table is read at first use.
-Knows types only; which fields Moorage keeps for itself is decided in core/rules.
+Knows types only; which fields Moorage keeps for itself is decided in core/template/rules.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from moorage.core import schema_table
-from moorage.core.nodes import Parts, item, join
+from moorage.core.document.nodes import Parts, item, join
+from moorage.core.template import schema_table
 
 ROOT = "PodTemplate"
 STRING, INT32, INT64, BOOL, QUANTITY, PORT, TIME, ANY = "", "i", "l", "b", "q", "p", "t", "x"

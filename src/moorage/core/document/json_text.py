@@ -11,9 +11,9 @@ from bisect import bisect_right
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]  # public in CPython, missing in typeshed
 
-from moorage.core.document_yaml import MAX_DEPTH, Unreadable
+from moorage.core.document.nodes import Entry, Mapping, Node, Parts, Scalar, Sequence, Spell, at, not_finite
+from moorage.core.document.yaml_text import MAX_DEPTH, Unreadable
 from moorage.core.errors import Problem
-from moorage.core.nodes import Entry, Mapping, Node, Parts, Scalar, Sequence, Spell, at, not_finite
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")

@@ -13,10 +13,10 @@ from typing import Any
 
 import yaml
 
+from moorage.core.document.nodes import Entry, Mapping, Node, Scalar, Sequence, Spell, at, item, not_finite
+from moorage.core.document.scalars import STR_TAG, resolve_plain, resolve_tagged, type_word
+from moorage.core.document.yaml_faults import syntax_problem
 from moorage.core.errors import Problem
-from moorage.core.nodes import Entry, Mapping, Node, Scalar, Sequence, Spell, at, item, not_finite
-from moorage.core.scalars import STR_TAG, resolve_plain, resolve_tagged, type_word
-from moorage.core.yaml_faults import syntax_problem
 
 MAX_DEPTH = 64
 MAX_WEIGHT = 1024 * 1024

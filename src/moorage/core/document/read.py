@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from moorage.core.document_json import read_json
-from moorage.core.document_yaml import Unreadable, read_yaml
+from moorage.core.document.json_text import read_json
+from moorage.core.document.nodes import Mapping, Node, Scalar, Spell, at, spell_plain
+from moorage.core.document.yaml_text import Unreadable, read_yaml
 from moorage.core.errors import Problem
-from moorage.core.nodes import Mapping, Node, Scalar, Spell, at, spell_plain
 
 MAX_BYTES = 256 * 1024
 _BOM = "\ufeff"

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from moorage.core.amounts import check_amounts, check_requests
-from moorage.core.images import image_fault
+from moorage.core.document.nodes import Mapping, Node, Scalar, item, shown
 from moorage.core.names import is_dns_label, is_label_value, is_object_name
-from moorage.core.nodes import Mapping, Node, Scalar, item, shown
 from moorage.core.owned import RESERVED_PREFIX
-from moorage.core.rules.findings import Findings
+from moorage.core.template.amounts import check_amounts, check_requests
+from moorage.core.template.images import image_fault
+from moorage.core.template.rules.findings import Findings
 
 _Check: TypeAlias = Callable[[Findings, Node, str], None]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from moorage.core.nodes import shown
+from moorage.core.document.nodes import shown
 
 _HOST_PART = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _DOMAIN = rf"(?:{_HOST_PART}(?:\.{_HOST_PART})*|\[[0-9a-fA-F:]+\])"

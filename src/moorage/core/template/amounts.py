@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from moorage.core.document.nodes import Mapping, Node, Scalar, item, join, shown
 from moorage.core.names import nearest
-from moorage.core.nodes import Mapping, Node, Scalar, item, join, shown
 from moorage.core.quantities import parse_quantity
-from moorage.core.rules.findings import Findings
+from moorage.core.template.rules.findings import Findings
 
 _PLAIN = ("cpu", "memory", "ephemeral-storage")
 _LONGEST_QUANTITY = 64

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from moorage.core.document.nodes import Mapping, Place, Scalar, item, join, shown
 from moorage.core.names import nearest
-from moorage.core.nodes import Mapping, Place, Scalar, item, join, shown
 from moorage.core.owned import RESERVED_PREFIX
-from moorage.core.rules.findings import Findings
-from moorage.core.rules.paths import normal_path
-from moorage.core.rules.pod import INIT, ORDINARY, SPEC, Container, Pod
+from moorage.core.template.rules.findings import Findings
+from moorage.core.template.rules.paths import normal_path
+from moorage.core.template.rules.pod import INIT, ORDINARY, SPEC, Container, Pod
 
 _CANDIDATES = 50
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from moorage.core.images import is_mutable
-from moorage.core.nodes import Mapping, Node, Scalar, item, join, shown
-from moorage.core.rules.findings import Findings
-from moorage.core.rules.pod import SPEC, Container, Pod
+from moorage.core.document.nodes import Mapping, Node, Scalar, item, join, shown
+from moorage.core.template.images import is_mutable
+from moorage.core.template.rules.findings import Findings
+from moorage.core.template.rules.pod import SPEC, Container, Pod
 
 _HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
 # Audiences API servers accept by default or by custom; an empty one means theirs.

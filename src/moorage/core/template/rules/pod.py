@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from moorage.core.nodes import Mapping, item
+from moorage.core.document.nodes import Mapping, item
 
 SPEC = "template.spec"
 INIT, ORDINARY, EPHEMERAL = "initContainers", "containers", "ephemeralContainers"

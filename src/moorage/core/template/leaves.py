@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-from moorage.core import schema
+from moorage.core.document.nodes import Scalar, shown
+from moorage.core.document.scalars import type_word
 from moorage.core.names import nearest
-from moorage.core.nodes import Scalar, shown
 from moorage.core.quantities import parse_quantity
-from moorage.core.rules.findings import Findings
-from moorage.core.scalars import type_word
-from moorage.core.schema import FieldType
+from moorage.core.template import schema
+from moorage.core.template.rules.findings import Findings
+from moorage.core.template.schema import FieldType
 
 _INTEGER_LIMITS = {schema.INT32: 31, schema.INT64: 63}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")

@@ -1,23 +1,23 @@
 """A mapping against a type of the field table: unknown and missing fields, and the type of every value.
 
 Called by template.py, once from the root. Goes on after each fault, so that one run reports them all.
-Judges no meaning: that is for core/rules.
+Judges no meaning: that is for core/template/rules.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from moorage.core import schema
-from moorage.core.formats import check_format
+from moorage.core.document.nodes import Mapping, Node, Scalar, Sequence, item, join, plain
+from moorage.core.document.scalars import type_word
 from moorage.core.kinds import Json
-from moorage.core.leaves import check_leaf
-from moorage.core.misplaced import unknown_hint
-from moorage.core.nodes import Mapping, Node, Scalar, Sequence, item, join, plain
-from moorage.core.rules.findings import Findings
-from moorage.core.scalars import type_word
-from moorage.core.schema import FieldType
-from moorage.core.unions import check_union
+from moorage.core.template import schema
+from moorage.core.template.formats import check_format
+from moorage.core.template.leaves import check_leaf
+from moorage.core.template.misplaced import unknown_hint
+from moorage.core.template.rules.findings import Findings
+from moorage.core.template.schema import FieldType
+from moorage.core.template.unions import check_union
 
 # Refused as fields of ours rather than as unknown ones, whatever the schema says.
 _STATUS = "status"

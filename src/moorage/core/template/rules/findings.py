@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from moorage.core.document.nodes import Place, at
 from moorage.core.errors import Problem
-from moorage.core.nodes import Place, at
 
 KnownElsewhere: TypeAlias = Callable[[str], bool]
 """Does the connected server's OpenAPI know a field? Asked with its path, ``template.spec.newField``."""

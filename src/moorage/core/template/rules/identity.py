@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from moorage.core.document.nodes import Mapping, item, join, shown
 from moorage.core.names import nearest
-from moorage.core.nodes import Mapping, item, join, shown
 from moorage.core.owned import MANAGED_BY_LABEL, is_owned_key
-from moorage.core.rules.findings import Findings
-from moorage.core.rules.pod import Pod
+from moorage.core.template.rules.findings import Findings
+from moorage.core.template.rules.pod import Pod
 
 KIND = "PodTemplate"
 API_VERSION = "v1"

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from moorage.core.document.scalars import Value
 from moorage.core.errors import Problem
-from moorage.core.scalars import Value
 
 
 @dataclass(slots=True)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from moorage.core import owned
+from moorage.core.document.nodes import join
 from moorage.core.helper_container import main_mounts
 from moorage.core.kinds import Json
-from moorage.core.nodes import join
-from moorage.core.rules.pod import SPEC, Pod
 from moorage.core.session import HelperSpec
+from moorage.core.template.rules.pod import SPEC, Pod
 
 ADDED, FORCED = "added", "forced"
 

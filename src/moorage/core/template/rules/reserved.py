@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from moorage.core.nodes import Entry, Mapping, item, join
+from moorage.core.document.nodes import Entry, Mapping, item, join
 from moorage.core.owned import ARCH_SELECTOR, ENV_PREFIXES, OS_SELECTOR
-from moorage.core.rules.findings import Findings
-from moorage.core.rules.pod import SPEC, Container, Pod
+from moorage.core.template.rules.findings import Findings
+from moorage.core.template.rules.pod import SPEC, Container, Pod
 
 _POD_FIELDS = {
     "restartPolicy": ("a session's Pod is always restarted", "remove it"),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from moorage.core import schema
-from moorage.core.nodes import Mapping, join
-from moorage.core.rules.findings import Findings
+from moorage.core.document.nodes import Mapping, join
+from moorage.core.template import schema
+from moorage.core.template.rules.findings import Findings
 
 
 class _Union(NamedTuple):

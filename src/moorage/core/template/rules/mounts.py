@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from moorage.core.document.nodes import Mapping, Place, item, join, shown
 from moorage.core.names import nearest
-from moorage.core.nodes import Mapping, Place, item, join, shown
 from moorage.core.owned import OPT_VOLUME, RUN_VOLUME, WORKSPACE_PATH, WORKSPACE_VOLUME
-from moorage.core.rules.findings import Findings
-from moorage.core.rules.paths import normal_path, owned_above
-from moorage.core.rules.pod import ORDINARY, Container, Pod
+from moorage.core.template.rules.findings import Findings
+from moorage.core.template.rules.paths import normal_path, owned_above
+from moorage.core.template.rules.pod import ORDINARY, Container, Pod
 
 # Comparing every unknown name with every volume would take a hostile template minutes.
 _CANDIDATES = 50
