@@ -1,4 +1,4 @@
-"""``./dev bench [session]``: measures, prints tables; with ``--json`` one object; with ``--write`` a document's.
+"""``./dev bench [session]``: measures and prints tables; ``--json``: one object; ``--write``: renews a page.
 
 Never passes or fails by time. Ends with 0 when everything could be measured.
 """

@@ -68,8 +68,8 @@ class Table:
         """Aligned columns for a terminal."""
         lines = [list(self.HEAD), *(row.cells() for row in self.rows)]
         widths = [max(len(line[column]) for line in lines) for column in range(len(self.HEAD))]
-        body = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
-        return "\n".join([self.title, *(f"  {line.rstrip()}" for line in body)])
+        body = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        return "\n".join([self.title, *(f"  {line}" for line in body)])
 
     def markdown(self) -> str:
         """The same with its method, for a document."""

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from tools.live_cluster import LiveCluster
 
+VERSION = "jsonpath={.items[-1:].status.nodeInfo.kubeletVersion}"
+
 
 def describe(root: Path, cluster: LiveCluster) -> dict[str, str]:
     """Processor, memory, kernel, versions, load at this moment, and the commit."""
@@ -20,7 +22,7 @@ def describe(root: Path, cluster: LiveCluster) -> dict[str, str]:
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
         "kernel": platform.release(),
         "python": platform.python_version(),
-        "kubernetes": cluster.kubectl("get", "nodes", "-o", "jsonpath={.items[-1:].status.nodeInfo.kubeletVersion}"),
+        "kubernetes": cluster.kubectl("get", "nodes", "-o", VERSION),
         "load when it began": f"{os.getloadavg()[0]:.1f}",
     }
 

@@ -19,6 +19,7 @@ from moorage.engine.sources import Sources
 from moorage.kube import kubeconfig
 from moorage.kube.access import Access
 from moorage.kube.client import KubeCluster
+from moorage.kube.target import Target
 from moorage.kube.transport import Transport
 from moorage.ports.cluster import Cluster
 from moorage.ports.sessions import LaunchRequest
@@ -47,7 +48,7 @@ class Place:
         self.cluster = self._connect()
 
     def _connect(self) -> KubeCluster:
-        def target() -> kubeconfig.Target:
+        def target() -> Target:
             return kubeconfig.load(self.live.kubeconfig, None, self.namespace, os.environ)
 
         access = Access(target(), target, os.environ, self.agent_name)
@@ -115,9 +116,7 @@ class Place:
         """Delete it without grace and wait until it is gone."""
         async with self.cluster.watch(PODS, self.namespace, field_selector=f"metadata.name={name}") as pods:
             pod = await self.cluster.get(PODS, name, self.namespace)
-            await self.cluster.delete(
-                PODS, name, self.namespace, uid=pod["metadata"]["uid"], grace_seconds=0
-            )
+            await self.cluster.delete(PODS, name, self.namespace, uid=pod["metadata"]["uid"], grace_seconds=0)
             while True:
                 try:
                     await self.cluster.get(PODS, name, self.namespace)

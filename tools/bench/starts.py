@@ -1,4 +1,4 @@
-"""How long a session takes to start, beside a bare Pod of the same template and claim; and with how many calls.
+"""How long a session takes to start, beside a bare Pod of the same template and claim.
 
 Everything runs under one event loop in one process: Python's own start is not in these figures (see
 ``tools.bench.processes``).
@@ -10,13 +10,15 @@ import contextlib
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from moorage.core.kinds import PODS
 from moorage.core.observed import Present
 from moorage.ports.link import Output
-from moorage.ports.sessions import Progress
+from moorage.ports.sessions import Happening, Progress
 from moorage.sessions.verbs import Verbs
 from tools.bench.figures import Row, Table
 from tools.bench.place import Place
@@ -33,12 +35,13 @@ difference is taken within a round. The parts below it are of the same starts.""
 
 @dataclass(frozen=True)
 class Start:
-    """One start, in milliseconds from the Pod's POST; ``launch``: from the request to that POST."""
+    """Moments of one start, of ``time.perf_counter``."""
 
-    launch: float
+    asked: float
+    post: float
     running: float
-    upload: float
-    deliver: float
+    bootstrap: float
+    dial: float
     hello: float
     output: float
 
@@ -66,7 +69,7 @@ async def session_start(verbs: Verbs, place: Place, calls: Recorded, source: str
     asked = time.perf_counter()
     session = await verbs.launch(place.request(source), lambda progress: None)
     hello, output = await follow_start(verbs, session.id)
-    start = _parts(calls, asked, hello, output)
+    start = _moments(calls, asked, hello, output)
     await verbs.remove(session.id, lambda progress: None, force=True)
     return start
 
@@ -74,7 +77,8 @@ async def session_start(verbs: Verbs, place: Place, calls: Recorded, source: str
 async def follow_start(verbs: Verbs, session_id: str) -> tuple[float, float]:
     """When hello was answered and when the first output came; then lets go of the session."""
     hello = 0.0
-    async with contextlib.aclosing(verbs.attach(session_id).happenings()) as happenings:  # type: ignore[type-var]
+    following = cast(AsyncGenerator[Happening, None], verbs.attach(session_id).happenings())
+    async with contextlib.aclosing(following) as happenings:
         async for happening in happenings:
             if isinstance(happening, Progress) and happening.step == "hello":
                 hello = time.perf_counter()
@@ -83,22 +87,18 @@ async def follow_start(verbs: Verbs, session_id: str) -> tuple[float, float]:
     raise AssertionError("the agent said nothing")
 
 
-def _parts(calls: Recorded, asked: float, hello: float, output: float) -> Start:
-    post = calls.first("create", "Pod").began
-    running = next(call.ended for call in calls.calls if call.running)
-    with contextlib.suppress(LookupError):
-        running = max(running, 0.0)
-    receive = calls.first("exec", "/opt/moorage/agentctl receive")
-    try:
-        upload = calls.first("exec", "/bin/sh").began
-    except LookupError:
-        upload = receive.began
-    deliver = next(c.began for c in calls.calls if c.verb in ("port_forward", "exec") and c.began > receive.ended)
-    ms = [
-        (at - post) * 1000
-        for at in (running, upload, receive.began, deliver, hello, output)
-    ]
-    return Start((post - asked) * 1000, ms[0], ms[2] - ms[1], ms[3] - ms[2], ms[4], ms[5])
+def _moments(calls: Recorded, asked: float, hello: float, output: float) -> Start:
+    bootstrap = calls.first("exec").began
+    dials = [call.began for call in calls.calls if call.verb == "port_forward" or "tunnel" in call.what]
+    return Start(
+        asked=asked,
+        post=calls.first("create", "Pod").began,
+        running=next(call.ended for call in calls.calls if call.running),
+        bootstrap=bootstrap,
+        dial=min(dials),
+        hello=hello,
+        output=output,
+    )
 
 
 async def measure(place: Place, rounds: int) -> Table:
@@ -125,17 +125,18 @@ async def measure(place: Place, rounds: int) -> Table:
 
 
 def _rows(kind: str, starts: list[Start], bare: list[float]) -> list[Row]:
-    def row(what: str, values: list[float], budget: str = "") -> Row:
-        return Row(f"{kind}: {what}", "ms", tuple(values), budget)
+    def row(what: str, seconds: Callable[[Start], float]) -> Row:
+        return Row(f"{kind}: {what}", "ms", tuple(seconds(start) * 1000 for start in starts))
 
-    extra = [start.hello - base for start, base in zip(starts, bare, strict=True)]
+    answered = row("POST → hello answered", lambda s: s.hello - s.post)
+    extra = tuple(mine - base for mine, base in zip(answered.values, bare, strict=True))
     return [
-        row("POST → hello answered", [s.hello for s in starts]),
-        row("**minus bare Pod**", extra, BUDGET[kind]),
-        row("– POST → Running read", [s.running for s in starts]),
-        row("– Running read → hello", [s.hello - s.running for s in starts]),
-        row("– of that: upload of the helper", [s.upload for s in starts]),
-        row("– of that: delivery of the nonce", [s.deliver for s in starts]),
-        row("hello → the agent's first output", [s.output - s.hello for s in starts]),
-        row("request → POST (checks, dry run, record)", [s.launch for s in starts]),
+        answered,
+        Row(f"{kind}: **minus bare Pod**", "ms", extra, BUDGET[kind]),
+        row("POST → Running read", lambda s: s.running - s.post),
+        row("Running read → exec sent", lambda s: s.bootstrap - s.running),
+        row("exec sent → dialled (helper and nonce)", lambda s: s.dial - s.bootstrap),
+        row("dialled → hello", lambda s: s.hello - s.dial),
+        row("hello → the agent's first output", lambda s: s.output - s.hello),
+        row("request → POST (checks, dry run, record)", lambda s: s.post - s.asked),
     ]

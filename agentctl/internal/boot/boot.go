@@ -78,9 +78,15 @@ type ack struct {
 	Woke   bool   `json:"woke"`
 }
 
-// Receive introduces itself, reads one framed bootstrap, stores it and wakes the waiting process.
+type answering struct {
+	Listening bool `json:"listening"`
+}
+
+// Receive introduces itself, reads one framed bootstrap, stores it and wakes the waiting process. Where
+// there is one, its last line says whether the link can be dialled now, so that nobody has to try.
 func Receive(paths Paths, intro Introduction, in io.Reader, out io.Writer) error {
-	if err := json.NewEncoder(out).Encode(intro); err != nil {
+	say := json.NewEncoder(out)
+	if err := say.Encode(intro); err != nil {
 		return err
 	}
 	frame, err := readFrame(in)
@@ -93,8 +99,11 @@ func Receive(paths Paths, intro Introduction, in io.Reader, out io.Writer) error
 	if err := process.WriteAtomic(filepath.Join(paths.Run, fileName), frame, 0o600); err != nil {
 		return fmt.Errorf("store the bootstrap: %w", err)
 	}
-	sum := sha256.Sum256(frame)
-	return json.NewEncoder(out).Encode(ack{hex.EncodeToString(sum[:]), wake(paths)})
+	sum, woke := sha256.Sum256(frame), wake(paths)
+	if err := say.Encode(ack{hex.EncodeToString(sum[:]), woke}); err != nil || !woke {
+		return err
+	}
+	return say.Encode(answering{answers(paths, listenPatience)})
 }
 
 // readFrame reads magic, two lengths, configuration and nonce. Lengths are checked before memory is taken.

@@ -8,6 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+)
+
+const (
+	// A waiting process is found by its signal; one whose signal was lost looks again after two seconds.
+	listenPatience = 4 * time.Second
+	listenLook     = 2 * time.Millisecond
 )
 
 // Listen opens the server's sockets: one for port-forward on the loopback, one for the tunnel in our own
@@ -43,6 +50,18 @@ func listen(where string) (net.Listener, error) {
 		err = os.Chmod(address, 0o600)
 	}
 	return listener, err
+}
+
+// answers waits until the server of this container takes connections. The socket in our own volume is
+// the last one it opens, and nobody else can answer there.
+func answers(paths Paths, patience time.Duration) bool {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(listenLook) {
+		if conn, err := net.Dial("unix", filepath.Join(paths.Run, socketName)); err == nil {
+			conn.Close()
+			return true
+		}
+	}
+	return false
 }
 
 // Tunnel joins stdio with the server: the exec transport. It ends when either side does.

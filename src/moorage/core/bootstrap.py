@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from moorage.core.errors import IntegrityError, LinkError, MoorageError
 AGENTCTL: Final = f"{owned.OPT_PATH}/agentctl"
 RECEIVE: Final = (AGENTCTL, "receive")
 TUNNEL: Final = (AGENTCTL, "tunnel")
+INSTALLED: Final = "installed"
 
 _ELF_MACHINES = {62: "amd64", 183: "arm64"}
 
@@ -39,27 +40,29 @@ while :; do
 done
 """
 
-# Arguments: $1 length, $2 SHA-256. It answers with one word on its last line; see read_install_answer.
+# Arguments: $1 length, $2 SHA-256, then the command to become once agentctl is in place. One word on a line
+# of its own tells how it went; see read_install_answer. Checking the sum shows that it can run, too.
 _INSTALL = f"""\
 umask 022
 helper={AGENTCTL} new={AGENTCTL}.new.$$
 trap 'rm -f $new' EXIT
 if ! head -c "$1" > $new; then echo write_failed; exit 1; fi
 if ! chmod 755 $new; then echo write_failed; exit 1; fi
-if command -v sha256sum >/dev/null 2>&1; then
-  sum=$(sha256sum $new)
-  if [ "${{sum%% *}}" != "$2" ]; then echo wrong_sum; exit 1; fi
-fi
-if ! $new version >/dev/null 2>&1; then
+if ! sum=$($new checksum $new 2>/dev/null); then
+  if command -v sha256sum >/dev/null 2>&1; then
+    sum=$(sha256sum $new)
+    if [ "${{sum%% *}}" != "$2" ]; then echo wrong_sum; exit 1; fi
+  fi
   while read -r _ at _ options _; do
     case "$at,$options," in {owned.OPT_PATH},*,noexec,*|{owned.OPT_PATH},noexec,*) echo noexec; exit 1;; esac
   done < /proc/mounts
   echo cannot_run; exit 1
 fi
-if [ "$($new checksum $new)" != "$2" ]; then echo wrong_sum; exit 1; fi
+if [ "$sum" != "$2" ]; then echo wrong_sum; exit 1; fi
 if ! mv -f $new $helper; then echo write_failed; exit 1; fi
-read -r pid < {owned.RUN_PATH}/pid && kill -USR1 "$pid" 2>/dev/null
-echo installed
+echo {INSTALLED}
+shift 2
+[ $# -eq 0 ] || exec "$@"
 """
 
 _INSTALL_FAULTS: Mapping[str, tuple[str, str, str]] = {
@@ -96,16 +99,17 @@ def pod_literal(text: str) -> str:
     return text.replace("$", "$$")
 
 
-def install_command(length: int, sha256: str) -> list[str]:
-    """The exec that reads ``length`` bytes of agentctl on stdin, checks them and puts them in place."""
-    return ["/bin/sh", "-c", _INSTALL, "install", str(length), sha256]
+def install_command(length: int, sha256: str, then: Sequence[str] = ()) -> list[str]:
+    """The exec that reads ``length`` bytes of agentctl on stdin, checks them, puts them in place, says so on
+    a line, and then becomes the command ``then`` (if any)."""
+    return ["/bin/sh", "-c", _INSTALL, "install", str(length), sha256, *then]
 
 
 def read_install_answer(output: str, errors: str) -> None:
     """Judge what the install exec printed. Raises IntegrityError or MoorageError, each with
     ``details['category']``: noexec, platform, storage, crash, integrity."""
     word = output.split()[-1] if output.split() else ""
-    if word == "installed":
+    if word == INSTALLED:
         return
     said = f": {errors.strip()[-200:]}" if errors.strip() else ""
     if word == "wrong_sum":

@@ -6,12 +6,15 @@ said there is the Pod's UID. The nonce goes over stdin only. Nothing here opens 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moorage.core import owned
 from moorage.core.bootstrap import (
+    INSTALLED,
     RECEIVE,
     TUNNEL,
     bootstrap_frame,
@@ -22,12 +25,15 @@ from moorage.core.bootstrap import (
     read_introduction,
     read_receipt,
 )
-from moorage.core.errors import ApiError, LinkError, UsageError
+from moorage.core.errors import ApiError, LinkError, MoorageError, UsageError
+from moorage.core.exec_failure import exec_ended
 from moorage.engine.link.streams import ExecTunnel, PrefixedStream
 from moorage.ports.cluster import Cluster
 from moorage.ports.streams import ByteStream, ExecStream
 
 PIECE = 64 << 10
+LISTENING_TIMEOUT = 6.0
+"""Seconds to wait for agentctl's word that it listens: longer than agentctl itself waits for that."""
 
 
 async def install_helper(
@@ -40,22 +46,33 @@ async def install_helper(
     """
     if platform:
         check_platform(binary, platform)
-    command = install_command(len(binary), hashlib.sha256(binary).hexdigest())
-    stream = await cluster.exec(pod, container, command)
+    stream = await cluster.exec(pod, container, _install_command(binary))
     try:
-        output = Lines(stream)
-        try:
-            await _write(stream, binary)
-        except LinkError:
-            # A script that gives up ends the stream under our hands; why, it says in its answer.
-            await output.rest()
-            if not output.text():
-                raise
-        await output.rest()
-        said = output.errors() or (await stream.result()).message
+        await _upload(stream, Lines(stream), binary)
     finally:
         await stream.close()
-    read_install_answer(output.text(), said)
+
+
+async def install_and_deliver(
+    cluster: Cluster,
+    pod: str,
+    container: str,
+    binary: bytes,
+    config: Mapping[str, Any],
+    nonce: bytes,
+    expect_pod_uid: str,
+) -> None:
+    """``install_helper`` and ``deliver`` in one exec: what was just put in place receives.
+
+    Raises what both raise; nothing secret is sent before the Pod's UID has been compared.
+    """
+    stream = await cluster.exec(pod, container, _install_command(binary, then=RECEIVE))
+    try:
+        lines = Lines(stream)
+        await _upload(stream, lines, binary)
+        await _hand_over(stream, lines, bootstrap_frame(config, nonce), expect_pod_uid)
+    finally:
+        await stream.close()
 
 
 async def deliver(
@@ -66,19 +83,48 @@ async def deliver(
     nonce: bytes,
     expect_pod_uid: str,
 ) -> None:
-    """Hand configuration and nonce to agentctl in exactly the Pod with ``expect_pod_uid``.
+    """Hand configuration and nonce to agentctl in exactly the Pod with ``expect_pod_uid``; returns once the
+    link can be dialled, as far as agentctl can tell.
 
     Raises IntegrityError (another Pod, nothing secret was sent; damaged bytes), LinkError, ApiError.
     """
     stream = await cluster.exec(pod, container, RECEIVE)
     try:
-        lines = Lines(stream)
-        check_pod(read_introduction(await lines.line()), expect_pod_uid)
-        frame = bootstrap_frame(config, nonce)
-        await stream.write(frame)
-        read_receipt(await lines.line(), frame)
+        await _hand_over(stream, Lines(stream), bootstrap_frame(config, nonce), expect_pod_uid)
     finally:
         await stream.close()
+
+
+def _install_command(binary: bytes, then: Sequence[str] = ()) -> list[str]:
+    return install_command(len(binary), hashlib.sha256(binary).hexdigest(), then)
+
+
+async def _upload(stream: ExecStream, lines: Lines, binary: bytes) -> None:
+    """Send the binary and wait for the word that it is in place."""
+    try:
+        await _write(stream, binary)
+    except LinkError:
+        # A script that gives up ends the stream under our hands; why, it says in its answer.
+        await lines.rest()
+        if not lines.text():
+            raise
+    try:
+        while (await lines.line()).strip() != INSTALLED.encode():
+            pass
+    except LinkError:
+        said = lines.errors() or (await stream.result()).message
+        read_install_answer(lines.text(), said)
+        raise
+
+
+async def _hand_over(stream: ExecStream, lines: Lines, frame: bytes, expect_pod_uid: str) -> None:
+    check_pod(read_introduction(await lines.line()), expect_pod_uid)
+    await stream.write(frame)
+    read_receipt(await lines.line(), frame)
+    # The last line comes when the link can be dialled. One that never comes is found out by dialling.
+    with contextlib.suppress(LinkError, TimeoutError):
+        async with asyncio.timeout(LISTENING_TIMEOUT):
+            await lines.line()
 
 
 async def connect(
@@ -149,10 +195,10 @@ class Lines:
         self._taken = 0
 
     async def line(self) -> bytes:
-        """The next line of stdout. LinkError when the command ends first."""
+        """The next line of stdout. LinkError, or what will not mend, when the command ends first."""
         while (end := self._kept[1].find(b"\n", self._taken)) < 0:
             if not await self._more():
-                raise LinkError(await self._ended(), hint="is agentctl installed in the container?")
+                raise await self._ended()
         line = bytes(self._kept[1][self._taken : end])
         self._taken = end + 1
         return line
@@ -172,10 +218,10 @@ class Lines:
             raise LinkError("the command in the container prints without end")
         return True
 
-    async def _ended(self) -> str:
+    async def _ended(self) -> MoorageError:
         result = await self._stream.result()
         said = self.errors().strip()[-200:] or result.message or result.reason
-        return f"the command in the container ended (code {result.exit_code}): {said}"
+        return exec_ended(said, result.exit_code)
 
     def text(self) -> str:
         return self._kept[1].decode(errors="replace")
