@@ -1,8 +1,8 @@
 """The Pod and the claim of a session, built from its launch snapshot.
 
-Called by ``engine`` before a create and for the comparison after it, and by ``template check`` for the
-list of additions. Adds and forces what DESIGN section 5 says and keeps everything else as its author wrote
-it. Never reads a profile: a replacement Pod comes from the snapshot alone. Pure: the nonce is given.
+Called by ``engine`` before a create and for the comparison after it. Adds and forces what docs/templates.md
+says and keeps everything else as its author wrote it. Never reads a profile: a replacement Pod comes from the
+snapshot alone. Pure: the nonce is given.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def session_pod(identity: Identity, inventory: Inventory, nonce: str, *, entrypo
     snapshot = inventory.snapshot
     template = deepcopy(pod_template(snapshot))
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
-    for addition in ADDITIONS:
-        addition(snapshot, metadata, spec)
+    for add in ADDITIONS:
+        add(snapshot, metadata, spec)
     _force_scheduling(snapshot, spec)
     _force_volumes(inventory, spec)
     _force_main(snapshot, spec, entrypoint)
@@ -93,27 +93,6 @@ def session_pod(identity: Identity, inventory: Inventory, nonce: str, *, entrypo
         },
         "spec": spec,
     }
-
-
-def effective_additions(snapshot: LaunchSnapshot) -> list[str]:
-    """One line for each thing Moorage adds because the template is silent, and each thing it forces."""
-    template = deepcopy(pod_template(snapshot))
-    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
-    lines = [line for addition in ADDITIONS for line in addition(snapshot, metadata, spec)]
-    main, image = snapshot.main_container, snapshot.helper.source == "image"
-    arch, mode = expected_node_arch(snapshot.platform), snapshot.workspace.mode.value
-    lines += [
-        "spec.restartPolicy: Always",
-        f"spec.nodeSelector: {owned.OS_SELECTOR}=linux, {owned.ARCH_SELECTOR}={arch}",
-        f"volume {owned.OPT_VOLUME}: emptyDir, in container {main} at {owned.OPT_PATH}",
-        f"volume {owned.RUN_VOLUME}: memory ({owned.RUN_SIZE}), in container {main} at {owned.RUN_PATH}",
-        f"volume {owned.WORKSPACE_VOLUME}: {mode}, in container {main} at {owned.WORKSPACE_PATH}",
-        f"container {main}: command ({'helper image' if image else 'waits for the helper'}),"
-        f" env {owned.POD_UID_ENV}",
-    ]
-    if image:
-        lines.append(f"init container {owned.HELPER_CONTAINER}: {snapshot.helper.image}")
-    return lines
 
 
 def pod_template(snapshot: LaunchSnapshot) -> Json:
@@ -132,46 +111,40 @@ def find_container(spec: Json, name: str) -> Json | None:
     return None
 
 
-def _add_defaults(snapshot: LaunchSnapshot, metadata: Json, spec: Json) -> list[str]:
-    lines = []
+def _add_defaults(snapshot: LaunchSnapshot, metadata: Json, spec: Json) -> None:
     for name in ("enableServiceLinks", "automountServiceAccountToken"):
         if spec.get(name) is None:
             spec[name] = False
-            lines.append(f"spec.{name}: false")
-    return lines
 
 
-def _add_fs_group(snapshot: LaunchSnapshot, metadata: Json, spec: Json) -> list[str]:
+def _add_fs_group(snapshot: LaunchSnapshot, metadata: Json, spec: Json) -> None:
     # Most drivers make volumes root 0755; without a group, a non-root agent could not write its workspace.
     pod_context = spec.get("securityContext") or {}
     if snapshot.workspace.mode is WorkspaceMode.EMPTY_DIR or pod_context.get("fsGroup") is not None:
-        return []
+        return
     main_context = (find_container(spec, snapshot.main_container) or {}).get("securityContext") or {}
     user = main_context.get("runAsUser", pod_context.get("runAsUser"))
     group = main_context.get("runAsGroup", pod_context.get("runAsGroup"))
     if not user:
-        return []
-    chosen = user if group is None else group
-    additions: Json = {"fsGroup": chosen}
+        return
+    added: Json = {"fsGroup": user if group is None else group}
     if pod_context.get("fsGroupChangePolicy") is None:
-        additions["fsGroupChangePolicy"] = owned.FS_GROUP_CHANGE_POLICY
-    spec["securityContext"] = {**pod_context, **additions}
-    return [f"spec.securityContext.{name}: {value}" for name, value in additions.items()]
+        added["fsGroupChangePolicy"] = owned.FS_GROUP_CHANGE_POLICY
+    spec["securityContext"] = {**pod_context, **added}
 
 
-def _add_do_not_disrupt(snapshot: LaunchSnapshot, metadata: Json, spec: Json) -> list[str]:
+def _add_do_not_disrupt(snapshot: LaunchSnapshot, metadata: Json, spec: Json) -> None:
     annotations = dict(metadata.get("annotations") or {})
-    missing = [(key, value) for key, value in owned.DO_NOT_DISRUPT if key not in annotations]
-    metadata["annotations"] = {**annotations, **dict(missing)}
-    return [f'metadata.annotations: {key}="{value}"' for key, value in missing]
+    metadata["annotations"] = {**dict(owned.DO_NOT_DISRUPT), **annotations}
 
 
-ADDITIONS: tuple[Callable[[LaunchSnapshot, Json, Json], list[str]], ...] = (
+ADDITIONS: tuple[Callable[[LaunchSnapshot, Json, Json], None], ...] = (
     _add_defaults,
     _add_fs_group,
     _add_do_not_disrupt,
 )
-"""What is added where the template is silent; each changes its arguments and says what it added."""
+"""What is added where the template is silent; each changes its arguments. ``template check`` shows the same
+(``core.template.rules.additions``; a test holds the two together)."""
 
 
 def _force_scheduling(snapshot: LaunchSnapshot, spec: Json) -> None:

@@ -11,7 +11,6 @@ import pytest
 from moorage.core.errors import UsageError
 from moorage.core.session import HelperSpec, Identity, Inventory, WorkspaceMode, WorkspaceSpec
 from moorage.core.workload import (
-    effective_additions,
     expected_node_arch,
     find_container,
     session_claim,
@@ -218,30 +217,3 @@ def test_claim_without_a_class_leaves_the_choice_to_the_cluster(
 ) -> None:
     claim = session_claim(identity, make_inventory(), "n")
     assert "storageClassName" not in claim["spec"]
-
-
-def test_additions_tell_what_a_silent_template_gets(make_inventory: Make) -> None:
-    lines = effective_additions(make_inventory(helper=IMAGE).snapshot)
-    for expected in (
-        "spec.enableServiceLinks: false",
-        "spec.automountServiceAccountToken: false",
-        "spec.securityContext.fsGroup: 1000",
-        "spec.securityContext.fsGroupChangePolicy: OnRootMismatch",
-        'metadata.annotations: karpenter.sh/do-not-disrupt="true"',
-        "spec.restartPolicy: Always",
-        f"init container moorage-helper: {IMAGE.image}",
-    ):
-        assert expected in lines
-
-
-def test_additions_do_not_claim_what_the_author_said(make_inventory: Make) -> None:
-    template = {
-        "spec": {
-            "enableServiceLinks": True,
-            "securityContext": {"fsGroup": 5},
-            "containers": [{"name": "agent", "image": "x"}],
-        }
-    }
-    text = "\n".join(effective_additions(make_inventory(template=template).snapshot))
-    assert "enableServiceLinks" not in text
-    assert "fsGroup" not in text
