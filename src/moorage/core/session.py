@@ -152,7 +152,7 @@ class Restart(msgspec.Struct, frozen=True):
 
 
 class Phase(StrEnum):
-    """DESIGN section 4."""
+    """docs/design.md section 4."""
 
     CONFIGURED = "configured"
     PROVISIONING_STORAGE = "provisioning_storage"

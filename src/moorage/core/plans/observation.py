@@ -42,7 +42,7 @@ class PodSeen:
 
     @property
     def gone(self) -> bool:
-        """DESIGN section 4: nothing of it runs, or ever will again."""
+        """docs/design.md section 4: nothing of it runs, or ever will again."""
         return self.phase in ("Failed", "Succeeded") or (self.deleting and self.overdue and self.node_gone)
 
 

@@ -1,7 +1,7 @@
 """The planner of a session: what was observed and what a person wants → one action, one state, when next.
 
 Called by ``sessions.owner``. Pure and total: every observation gives a plan; nothing is ever deleted on
-Unknown. DESIGN sections 3 and 4.
+Unknown. docs/design.md sections 3 and 4.
 """
 
 from __future__ import annotations
