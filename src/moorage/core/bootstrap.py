@@ -41,12 +41,19 @@ done
 """
 
 # Arguments: $1 length, $2 SHA-256, then the command to become once agentctl is in place. One word on a line
-# of its own tells how it went; see read_install_answer. Checking the sum shows that it can run, too.
+# of its own tells how it went; see read_install_answer. Checking the sum shows that it can run, too. Neither
+# dd nor head reads past the length, and not every dd can; some heads go byte by byte.
 _INSTALL = f"""\
 umask 022
 helper={AGENTCTL} new={AGENTCTL}.new.$$
 trap 'rm -f $new' EXIT
-if ! head -c "$1" > $new; then echo write_failed; exit 1; fi
+take() {{
+  if dd bs=1 count=0 iflag=fullblock </dev/null >/dev/null 2>&1
+  then dd bs="$1" count=1 iflag=fullblock 2>/dev/null
+  else head -c "$1"
+  fi
+}}
+if ! take "$1" > $new; then echo write_failed; exit 1; fi
 if ! chmod 755 $new; then echo write_failed; exit 1; fi
 if ! sum=$($new checksum $new 2>/dev/null); then
   if command -v sha256sum >/dev/null 2>&1; then

@@ -1,4 +1,4 @@
-"""The one table of status words (docs/design.md section 1). Console, CLI, API and printer columns all ask here.
+"""The one table of status words (docs/design.md section 1): console, CLI, API, printer columns all ask here.
 
 A word is a function of the record and of what was observed, and when. What was not observed is never shown
 as if it had been: a running session nobody has looked at is Unknown, not Running.

@@ -3,7 +3,7 @@
 Called by ``kube.transport`` before every request and after every 401. Starts no task: files are looked
 at when a request needs them. At most one renewal runs at a time; all others wait for its result.
 
-Rules (client-go's, and docs/design.md §3): a token file is read again every minute and on a 401; a plugin runs
+Rules (client-go's, and our design's): a token file is read again every minute and on a 401; a plugin runs
 again when its credential is about to expire, and once on a 401, never on a 403; a changed kubeconfig,
 authority, certificate or key is taken up at the next check; a file caught half-written leaves the last
 good credentials in place. A kubeconfig that now names another server is refused.

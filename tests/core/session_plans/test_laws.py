@@ -1,4 +1,7 @@
-"""The laws of planning (docs/design.md section 3), on drawn records and observations. Oracle: the planned action."""
+"""The laws of planning (docs/design.md section 3), on drawn records and observations.
+
+Oracle: the planned action.
+"""
 
 from __future__ import annotations
 
