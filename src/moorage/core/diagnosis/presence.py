@@ -1,4 +1,4 @@
-"""Is a Pod gone (docs/design.md section 4)? Absent, Failed, Succeeded, or terminating past grace with its node gone.
+"""Is a Pod gone? Absent, Failed, Succeeded, or terminating past grace with its node gone (docs/design.md §4).
 
 Called by ``engine.observe`` before a replacement Pod is planned: a second Pod on the same workspace is the
 one mistake that cannot be taken back. Running or terminating on a silent node is not gone.
