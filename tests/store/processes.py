@@ -49,6 +49,8 @@ async def every_write(store: Store) -> AsyncIterator[str]:
     yield "append"
     await store.transcripts.append(session.id, Gap(5, 3), lease)
     yield "append a gap"
+    await store.transcripts.mark_delivered(session.id, 5)
+    yield "mark_delivered"
     await store.leases.renew(lease)
     yield "renew"
     await store.sessions.purge(session.id, lease)

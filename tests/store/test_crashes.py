@@ -76,6 +76,7 @@ async def picture(store: Store) -> dict[str, Any]:
         "session": session,
         "events": await store.sessions.events(SESSION),
         "transcript": await store.transcripts.read(SESSION, 0),
+        "delivered": await store.transcripts.delivered(SESSION),
         "held": bool(await store.leases.holder(SESSION)),
     }
 

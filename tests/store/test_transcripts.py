@@ -170,3 +170,14 @@ def test_any_mix_of_appends_reads_like_a_plain_byte_list(
 
     with TemporaryDirectory() as folder:
         asyncio.run(story(Path(folder)))
+
+
+async def test_what_was_delivered_only_ever_grows(store: Store) -> None:
+    lease = await leased(store)
+    assert await store.transcripts.delivered(S) == 0
+    await store.transcripts.append(S, Output(0, b"0123456789"), lease)
+    await store.transcripts.mark_delivered(S, 7)
+    await store.transcripts.mark_delivered(S, 3)
+    assert await store.transcripts.delivered(S) == 7
+    with pytest.raises(NotFound):
+        await store.transcripts.delivered("none")

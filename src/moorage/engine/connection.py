@@ -7,6 +7,7 @@ anew by exec, to the Pod whose UID is on record. Never starts or ends an agent.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Callable
 
@@ -16,7 +17,7 @@ from moorage.core.errors import ApiError, IntegrityError, LinkError, MoorageErro
 from moorage.core.kinds import NODES, PODS
 from moorage.core.plans.observation import LinkSeen
 from moorage.core.session import AgentExit, Diagnosis, Session
-from moorage.engine.bootstrap import connect, deliver, install_helper
+from moorage.engine.bootstrap import connect, deliver, install_and_deliver
 from moorage.engine.failure import ActionFailed
 from moorage.engine.helper import helper_binary
 from moorage.engine.link import open_link
@@ -37,14 +38,20 @@ class Connection:
         self._cluster = cluster
         self._say = say
         self._transport = ""
+        self._reading: asyncio.Task[None] | None = None
         self.link: Link | None = None
+
+    def prepare(self, session: Session) -> None:
+        """Have the helper read by the time a new Pod runs. That it is missing is told when it is needed."""
+        if session.inventory.snapshot.helper.source == "exec":
+            self._reading = asyncio.create_task(_read_helper(session.inventory.snapshot.platform))
 
     async def open(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> None:
         """Connect to the Pod, delivering helper and nonce first where that was never done or got lost.
         Raises ActionFailed."""
         await self.close()
         try:
-            if session.run is not None and await self._try(session, pod_uid, nonce, fence):
+            if session.ever_ran and await self._try(session, pod_uid, nonce, fence):
                 return
             await self._bootstrap(session, pod_uid, nonce)
             await self._await_answer(session, pod_uid, nonce, fence)
@@ -84,15 +91,16 @@ class Connection:
     async def _bootstrap(self, session: Session, pod_uid: str, nonce: bytes) -> None:
         inventory = session.inventory
         pod, main, snapshot = inventory.pod_name, inventory.snapshot.main_container, inventory.snapshot
+        config = {"session_id": session.id}
         await self._check_node(session)
         if snapshot.helper.source == "exec":
             binary = await asyncio.to_thread(helper_binary, snapshot.platform)
             check_platform(binary, snapshot.platform)
             digest = hashlib.sha256(binary).hexdigest()[:12]
             self._say("upload", f"helper {len(binary) / 1e6:.1f} MB (sha256 {digest}…)")
-            await install_helper(self._cluster, pod, main, binary)
-        config = {"session_id": session.id}
-        await deliver(self._cluster, pod, main, config, nonce, expect_pod_uid=pod_uid)
+            await install_and_deliver(self._cluster, pod, main, binary, config, nonce, expect_pod_uid=pod_uid)
+        else:
+            await deliver(self._cluster, pod, main, config, nonce, expect_pod_uid=pod_uid)
 
     async def _check_node(self, session: Session) -> None:
         """A node's label may say another architecture than its kubelet: refused before anything is sent.
@@ -146,9 +154,16 @@ class Connection:
 
     async def close(self) -> None:
         """Repeatable; the agent runs on."""
+        if self._reading is not None:
+            await asyncio.wait([self._reading])
         link, self.link = self.link, None
         if link is not None:
             await link.close()
+
+
+async def _read_helper(platform: str) -> None:
+    with contextlib.suppress(MoorageError):
+        await asyncio.to_thread(helper_binary, platform)
 
 
 def agent_exit(status: AgentStatus) -> AgentExit | None:

@@ -83,6 +83,12 @@ class Transcripts(Protocol):
 
     async def end(self, session_id: str) -> int: ...
 
+    async def delivered(self, session_id: str) -> int:
+        """The offset after the last byte that a person following the agent was given."""
+
+    async def mark_delivered(self, session_id: str, offset: int) -> None:
+        """Raise it to ``offset``, never lower it; anybody may, without a lease."""
+
 
 class Leases(Protocol):
     """One owner per session, judged by database time."""

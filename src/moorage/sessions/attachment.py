@@ -1,7 +1,8 @@
 """Following an agent: drive the session if its lease is free, else read along from the store.
 
 Made by ``sessions.verbs.attach`` and used by ``run`` and ``attach``. Starts at the byte after the last one
-delivered; leaving never ends the agent.
+delivered, also where a command that shows no output (resume, stop) stored more; leaving never ends the agent.
+What is delivered is on record before it is shown: a client killed in between never causes a repeat.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import AsyncIterator
 
 from moorage.core.errors import Conflict, LinkError
 from moorage.core.session import AgentExit, Phase, Session
-from moorage.ports.link import Link, Output
+from moorage.ports.link import Gap, Link, Output
 from moorage.ports.sessions import Exited, Happening
 from moorage.sessions.carry import POLL, raise_failed
 from moorage.sessions.owner import LEASE_TTL, Owner
@@ -37,7 +38,7 @@ class SessionAttachment:
         """See the port."""
         session = await self._parts.store.sessions.get(self._name)
         if not self._from_start:
-            self._offset = await self._parts.store.transcripts.end(session.id)
+            self._offset = await self._parts.store.transcripts.delivered(session.id)
         while True:
             async for item in self._stored(session.id):
                 yield item
@@ -58,11 +59,15 @@ class SessionAttachment:
         """What the transcript holds from our offset on; moves the offset."""
         while items := await self._parts.store.transcripts.read(session_id, self._offset):
             for item in items:
-                length = len(item.data) if isinstance(item, Output) else (item.length or 0)
-                self._offset = item.offset + length
+                await self._mark(session_id, item)
                 yield item
             if self._offset >= await self._parts.store.transcripts.end(session_id):
                 return
+
+    async def _mark(self, session_id: str, item: Output | Gap) -> None:
+        length = len(item.data) if isinstance(item, Output) else (item.length or 0)
+        self._offset = item.offset + length
+        await self._parts.store.transcripts.mark_delivered(session_id, self._offset)
 
     async def _own(self, session: Session) -> Owner | None:
         """The lease, if it is free, and an owner to drive with."""
@@ -77,16 +82,22 @@ class SessionAttachment:
         return Owner(self._parts, cluster, session, lease, self._queue.put_nowait)
 
     async def _drive(self, owner: Owner) -> AsyncIterator[Happening]:
-        self._owner = owner
-        driving = asyncio.create_task(owner.drive())
-        driving.add_done_callback(lambda _: self._queue.put_nowait(None))
+        self._owner, tasks = owner, []
         try:
+            async for item in self._stored(owner.session.id):  # what the owner before us still brought
+                yield item
+            driving = asyncio.create_task(owner.drive())
+            tasks.append(driving)
+            driving.add_done_callback(lambda _: self._queue.put_nowait(None))
             while (happening := await self._queue.get()) is not None:
+                if isinstance(happening, Output | Gap):
+                    await self._mark(owner.session.id, happening)
                 yield happening
             yield self._outcome(await driving)
         finally:
-            driving.cancel()
-            await asyncio.gather(driving, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             self._owner = None
             await owner.close()
 

@@ -43,7 +43,7 @@ class SqlSessions:
             await connection.execute(sa.insert(tables.sessions).values(row))
             lease = {"fence": 0, "owner": "", "host": "", "pid": 0, "started": "", "expires_at": 0.0}
             await connection.execute(sa.insert(tables.leases).values(session_id=session.id, **lease))
-            empty = {"first": 0, "end_offset": 0, "held": 0, "next_seq": 0}
+            empty = {"first": 0, "end_offset": 0, "held": 0, "next_seq": 0, "delivered": 0}
             await connection.execute(sa.insert(tables.transcripts).values(session_id=session.id, **empty))
 
         await self._write_named("sessions.add", work, session)
@@ -154,7 +154,7 @@ class SqlSessions:
             for table in (tables.chunks, tables.events):
                 await connection.execute(sa.delete(table).where(table.c.session_id == session_id))
             head = sa.update(tables.transcripts).where(tables.transcripts.c.session_id == session_id)
-            await connection.execute(head.values(first=0, end_offset=0, held=0))
+            await connection.execute(head.values(first=0, end_offset=0, held=0, delivered=0))
 
         await self._database.write("sessions.purge", work)
 

@@ -61,7 +61,8 @@ leases = Table(
     Column("expires_at", Double, nullable=False),
 )
 
-# ``first``: the lowest offset still held; ``held``: bytes of output between it and ``end_offset``.
+# ``first``: the lowest offset still held; ``held``: bytes of output between it and ``end_offset``;
+# ``delivered``: the offset up to which somebody who follows the agent was shown it.
 transcripts = Table(
     "transcripts",
     metadata,
@@ -70,6 +71,7 @@ transcripts = Table(
     Column("end_offset", BigInteger, nullable=False),
     Column("held", BigInteger, nullable=False),
     Column("next_seq", BigInteger, nullable=False),
+    Column("delivered", BigInteger, nullable=False),
 )
 
 # A row without data is a gap; one of no width at all is a gap of unknown length.

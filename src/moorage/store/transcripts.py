@@ -101,6 +101,30 @@ class SqlTranscripts:
 
         return await self._database.read(work)
 
+    async def delivered(self, session_id: str) -> int:
+        """The offset after the last byte that a person following the agent was given. NotFound: as `end`."""
+
+        async def work(connection: AsyncConnection) -> int:
+            query = sa.select(_heads.delivered).where(_heads.session_id == session_id)
+            found: int | None = (await connection.execute(query)).scalar_one_or_none()
+            if found is None:
+                raise NotFound(f"there is no session {session_id}", field=session_id)
+            return found
+
+        return await self._database.read(work)
+
+    async def mark_delivered(self, session_id: str, offset: int) -> None:
+        """Raise it to ``offset``, never lower it. Needs no lease: whoever follows may."""
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(
+                sa.update(tables.transcripts)
+                .where(_heads.session_id == session_id, _heads.delivered < offset)
+                .values(delivered=offset)
+            )
+
+        await self._database.write("transcripts.mark_delivered", work)
+
 
 async def _head(connection: AsyncConnection, session_id: str) -> _Head:
     query = sa.select(tables.transcripts).where(_heads.session_id == session_id)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from testcluster.shell import wait_for
+from testcluster.shell import Failure, wait_for
 
-PATIENCE = 180.0
+PATIENCE = float(os.environ.get("MOORAGE_TEST_PATIENCE", "180"))
 """Seconds after which a scenario is given up; never a measure of success."""
 
 
@@ -63,6 +63,10 @@ class Running:
         """Wait until ``text`` stands on stdout."""
         self.until_true(f"{text!r} on stdout", lambda: text in self._out)
 
+    def until_said(self, text: str) -> None:
+        """Wait until ``text`` stands on stderr."""
+        self.until_true(f"{text!r} on stderr", lambda: text in self.err)
+
     def until_true(self, what: str, holds: Callable[[], bool]) -> None:
         """Wait for something; fails at once, with the streams, when the command has ended without it."""
 
@@ -76,7 +80,10 @@ class Running:
                     raise AssertionError(f"ended ({self.process.returncode}) before {what}: {self.err}")
             return holds()
 
-        wait_for(what, probe, PATIENCE)
+        try:
+            wait_for(what, probe, PATIENCE)
+        except Failure as failure:
+            raise AssertionError(f"{failure}\nstdout: {self.out[-500:]!r}\nstderr: {self.err}") from None
 
     def kill(self) -> None:
         """SIGKILL: the client dies without a chance to tidy."""
@@ -120,9 +127,11 @@ class Moorage:
         self._running.append(running)
         return running
 
-    def __call__(self, *args: str | Path, code: int | None = 0, env: dict[str, str] | None = None) -> Done:
+    def __call__(
+        self, *args: str | Path, code: int | None = 0, env: dict[str, str] | None = None, stdin: Any = None
+    ) -> Done:
         """Run a command to its end. ``code``: the exit code it must have; None: any."""
-        done = self.start(*args, env=env).end()
+        done = self.start(*args, env=env, stdin=stdin).end()
         if code is not None:
             assert done.code == code, f"moorage {' '.join(map(str, args))} → {done.code}\n{done.err}"
         return done

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from .commands import Moorage
+from .observed import Objects
 
 Template = Callable[..., Path]
 
@@ -22,6 +23,12 @@ def moorage(kubeconfig: Path, namespace: str, tmp_path: Path) -> Iterator[Moorag
     command = Moorage(kubeconfig, namespace, home)
     yield command
     command.end()
+
+
+@pytest.fixture
+def objects(kubectl: Callable[..., str], namespace: str) -> Objects:
+    """The cluster's side of this test."""
+    return Objects(kubectl, namespace)
 
 
 @pytest.fixture

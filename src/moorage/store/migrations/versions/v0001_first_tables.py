@@ -46,6 +46,7 @@ def upgrade() -> None:
         sa.Column("end_offset", sa.BigInteger, nullable=False),
         sa.Column("held", sa.BigInteger, nullable=False),
         sa.Column("next_seq", sa.BigInteger, nullable=False),
+        sa.Column("delivered", sa.BigInteger, nullable=False),
     )
     op.create_table(
         "transcript_chunks",
