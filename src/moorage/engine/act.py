@@ -115,6 +115,7 @@ class Actor:
             return session_pod(current.identity, current.inventory, nonce, entrypoint=entrypoint())
 
         self._say("schedule", f"creating Pod {name}")
+        self._connection.prepare(session)
         session, uid = await self._creation.create(session, PODS, name, build, pod_conflicts)
         return own(session, pod_uid=uid)
 
