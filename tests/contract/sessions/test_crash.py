@@ -1,0 +1,325 @@
+"""`moorage` killed after each API call and store write of each verb: the next goes on, and nothing is left.
+
+The points come from the log of an undisturbed run, which is held to the API server's own log. At each one a
+fresh session is killed; then somebody looks, goes on and removes it. Beside them stand a Pod and a claim of
+somebody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from testcluster.audit import Judge
+from testcluster.objects import claim, pod
+from testcluster.testrun import RealCluster
+
+from .conftest import Template
+from .points import (
+    KILLED,
+    Commands,
+    Outcome,
+    Person,
+    Point,
+    calls_without_point,
+    commands,
+    worth_dying_at,
+)
+
+pytestmark = pytest.mark.node
+
+AT_ONCE = 6
+TRIES = 3
+PATIENCE = 120.0
+NAME, GONE = "s", "gone"
+SESSION_LABEL = "moorage.dev/session-id"
+
+# Each start counts itself in the workspace, so the output tells a workspace lost from one kept, an agent
+# started twice from one started once, and a line shown twice from one shown once.
+COUNTING = 'cat seed; echo x >> runs; echo "run $(wc -l < runs)"; '
+WAITS = ("sh", "-c", COUNTING + "exec /bin/testagent wait")
+EXITS = ("sh", "-c", COUNTING + "exit 3")
+
+
+class Scene:
+    """One namespace with something foreign in it, and people who work there."""
+
+    def __init__(self, running: Commands, place: list[str], template: Path, tmp: Path) -> None:
+        self._commands, self._tmp, self._people = running, tmp, 0
+        source = tmp / "source"
+        source.mkdir()
+        (source / "seed").write_text("seed\n")
+        storage = ["--storage-class", "immediate", "--workspace-size", "1Mi"]
+        given = [*place, "--template", str(template), "--source", str(source), "-e", "TOKEN=planted"]
+        self._run = ["run", *given, *storage, "--name", NAME]
+
+    def person(self) -> Person:
+        self._people += 1
+        return Person(self._commands, self._tmp / f"person{self._people}")
+
+    def words(self, line: str) -> list[str]:
+        """A command line in short: `run` and `run -d` stand for all their flags; -y where one is asked."""
+        verb, *flags = line.split()
+        if verb == "run":
+            return [*self._run, *flags, "--", *(WAITS if flags else EXITS)]
+        return [verb, NAME, *(["-y"] if verb in ("rm", "archive") else [])]
+
+
+@dataclass(frozen=True)
+class Story:
+    """A verb, the commands that lead to it, and how it may end.
+
+    ``ends``: the status once the verb was carried through. ``starts``: of how many starts of the agent the
+    output may tell more by then. ``back``: the command that undoes the verb, with the starts it adds; without
+    one the session is removed and the next point gets a fresh one.
+    """
+
+    verb: str
+    lead: tuple[str, ...] = ()
+    ends: str = "Running"
+    starts: tuple[int, ...] = (0,)
+    back: tuple[str, int] | None = None
+    code: int = 0
+
+
+STORIES = {
+    "run": Story("run", ends="Stopped", starts=(1,), code=3),
+    "run -d": Story("run -d", starts=(1,)),
+    "stop": Story("stop", ("run -d",), "Stopped", back=("resume", 1)),
+    "pause": Story("pause", ("run -d",), "Paused", back=("resume", 1)),
+    "resume a stopped one": Story("resume", ("run -d", "stop"), starts=(1,), back=("stop", 0)),
+    "resume a paused one": Story("resume", ("run -d", "pause"), starts=(1,), back=("pause", 0)),
+    "reset": Story("reset", ("run -d",), starts=(1, 2), back=("ls", 0)),
+    "archive": Story("archive", ("run -d",), "Stopped"),
+    "rm": Story("rm", ("run -d",), GONE),
+}
+
+
+@dataclass(frozen=True)
+class Administrator:
+    """Who may do everything; ``user``: their name in the API server's log."""
+
+    kubeconfig: Path
+    user: str
+
+
+@pytest.fixture
+def administrator(
+    cluster: RealCluster, namespace: str, limited_user: Callable[..., Path]
+) -> Iterator[Administrator]:
+    """One of this test alone, so that the API server's log tells our calls from all others."""
+    kubeconfig = limited_user([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}])
+    account = kubeconfig.stem
+    cluster.kubectl(
+        *("create", "clusterrolebinding", namespace),
+        *("--clusterrole=cluster-admin", f"--serviceaccount={namespace}:{account}"),
+    )
+    cluster.kubectl("auth", "can-i", "create", "pods", "-n", namespace, kubeconfig=kubeconfig)
+    yield Administrator(kubeconfig, f"system:serviceaccount:{namespace}:{account}")
+    cluster.kubectl("delete", "clusterrolebinding", namespace)
+
+
+@pytest.fixture
+async def scene(
+    cluster: RealCluster, namespace: str, template: Template, administrator: Administrator, tmp_path: Path
+) -> AsyncIterator[Scene]:
+    cluster.apply(
+        claim(namespace, "foreign", "", volumeName="no-such-volume"),
+        pod(namespace, "foreign", schedulingGates=[{"name": "test/never"}]),
+    )
+    place = ["--kubeconfig", str(administrator.kubeconfig), "-n", namespace]
+    spec = {"terminationGracePeriodSeconds": 0}
+    async with commands() as running:
+        yield Scene(running, place, template(spec=spec), tmp_path)
+
+
+@pytest.mark.parametrize("name", STORIES)
+async def test_a_killed_command_is_gone_on_with_and_leaves_nothing(
+    name: str, scene: Scene, cluster: RealCluster, namespace: str, audit: Judge, administrator: Administrator
+) -> None:
+    story = STORIES[name]
+    before = versions(cluster, namespace)
+    points = worth_dying_at(await recorded(scene, story, audit, administrator))
+    died_at = await at_each(points, scene, story, killed)
+    certain = {point.text for point in points if point.nth == 0}
+    assert certain <= died_at, "never killed at these, though the undisturbed run passed them"
+    nothing_left(cluster, namespace, before, audit, administrator)
+
+
+@pytest.mark.parametrize("name", ["run -d", "pause", "reset", "rm"])
+async def test_an_answer_that_never_comes_changes_nothing_about_the_end(
+    name: str, scene: Scene, cluster: RealCluster, namespace: str, audit: Judge, administrator: Administrator
+) -> None:
+    """The ambiguous case: the API server did it, and the living command is told nothing."""
+    story = STORIES[name]
+    before = versions(cluster, namespace)
+    changes = [
+        point
+        for point in await recorded(scene, story, audit, administrator)
+        if point.when == "after" and point.what.startswith(("create ", "delete ")) and not point.is_read
+    ]
+    assert changes
+    assert await at_each(changes, scene, story, unanswered) == {point.text for point in changes}
+    nothing_left(cluster, namespace, before, audit, administrator)
+
+
+async def recorded(scene: Scene, story: Story, audit: Judge, administrator: Administrator) -> list[Point]:
+    """The points of an undisturbed run. Fails where the API server was asked something that has none."""
+    subject = await led(scene, story)
+    audit.forget()
+    done = await subject.person(*scene.words(story.verb), code=story.code)
+    events = audit.events(user=administrator.user)
+    assert events
+    assert calls_without_point(done.points, events) == []
+    await ended(scene, story, subject)
+    await removed(story, subject)
+    return done.points
+
+
+@dataclass
+class Subject:
+    """A data folder with at most one session; ``starts``: of how many starts its output tells at least."""
+
+    person: Person
+    starts: int
+
+
+async def led(scene: Scene, story: Story) -> Subject:
+    """A fresh session that the verb can begin from."""
+    person = scene.person()
+    for line in story.lead:
+        await person(*scene.words(line))
+    return Subject(person, 1 if story.lead else 0)
+
+
+async def killed(scene: Scene, story: Story, point: Point, subject: Subject) -> bool:
+    """Killed at the point, and gone on with; False when the point was not passed."""
+    done = await subject.person(*scene.words(story.verb), kill_at=point.text, code=None)
+    if done.code == KILLED:
+        found = (await subject.person("ls", "-a", "-o", "json")).json()["items"]
+        await gone_on(scene, story, subject.person, done, len(found))
+    await ended(scene, story, subject)
+    return done.code == KILLED
+
+
+async def unanswered(scene: Scene, story: Story, point: Point, subject: Subject) -> bool:
+    """The call is made and its answer dropped."""
+    done = await subject.person(*scene.words(story.verb), drop_at=point.text, code=story.code)
+    await ended(scene, story, subject)
+    return point in done.points
+
+
+async def gone_on(scene: Scene, story: Story, person: Person, done: Outcome, found: int) -> None:
+    """What a person does who finds the session, or none, as the killed command left it."""
+    assert found == 1 or (found == 0 and (not story.lead or story.ends == GONE))
+    if story.verb == "run" and found:
+        follower = await person("attach", NAME, code=story.code)
+        whole = (await person("logs", NAME)).out
+        assert whole.startswith(done.out)
+        assert whole.endswith(follower.out)
+        assert len(done.out) + len(follower.out) <= len(whole), "a line was shown twice"
+    elif story.verb == "run -d" and found:
+        await person("resume", NAME)
+    elif found or not story.lead:
+        await person(*scene.words(story.verb), code=story.code)
+
+
+async def ended(scene: Scene, story: Story, subject: Subject) -> None:
+    """The one state the verb ends in, whatever came in between."""
+    if story.ends == GONE:
+        return
+    session = (await subject.person("describe", NAME, "-o", "json")).json()
+    assert session["status"] == story.ends, session
+    more = 0
+    if story.back is not None:
+        command, more = story.back
+        await subject.person(*scene.words(command))
+    subject.starts = await output_tells(subject.person, {subject.starts + n + more for n in story.starts})
+
+
+async def output_tells(person: Person, starts: set[int]) -> int:
+    """The output is that of so many starts in one workspace: each line once, none missing."""
+    whole = {b"".join(b"seed\nrun %d\n" % n for n in range(1, count + 1)): count for count in starts}
+    async with asyncio.timeout(PATIENCE):
+        while (out := (await person("logs", NAME)).out) not in whole:
+            assert any(text.startswith(out) for text in whole), out  # an agent may not have printed yet
+    return whole[out]
+
+
+async def removed(story: Story, subject: Subject) -> None:
+    """`rm`, and the data folder holds nothing of the session."""
+    if story.ends != GONE:
+        await subject.person("rm", "-y", NAME)
+    assert subject.person.left() == []
+    subject.person.forget()
+
+
+Act = Callable[[Scene, Story, Point, Subject], Awaitable[bool]]
+
+
+async def at_each(points: list[Point], scene: Scene, story: Story, act: Act) -> set[str]:
+    """`act` at each point, some at once; where it was not passed, again. The points that were passed.
+
+    Fails with what went wrong at which point.
+    """
+    waiting = list(reversed(points))
+    passed: set[str] = set()
+    faults: list[str] = []
+
+    async def work() -> None:
+        subject: Subject | None = None
+        while waiting:
+            point = waiting.pop()
+            try:
+                for _ in range(TRIES):
+                    subject = subject or await led(scene, story)
+                    reached = await act(scene, story, point, subject)
+                    if story.back is None:
+                        await removed(story, subject)
+                        subject = None
+                    if reached:
+                        passed.add(point.text)
+                        break
+            except (AssertionError, TimeoutError):
+                where = subject.person.home if subject else ""
+                faults.append(f"at {point.text} ({where}): {traceback.format_exc(limit=-2)}")
+                subject = None  # what became of this session is for a person to look at
+        if subject is not None:
+            await removed(story, subject)
+
+    await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+    assert not faults, f"{len(faults)} of {len(points)}\n" + "\n".join(faults)
+    return passed
+
+
+def versions(cluster: RealCluster, namespace: str) -> dict[str, str]:
+    """kind/name → UID and resourceVersion of all Pods and claims there."""
+    template = (
+        "{range .items[*]}{.kind}/{.metadata.name} {.metadata.uid}:{.metadata.resourceVersion}{'\\n'}{end}"
+    )
+    lines = cluster.kubectl("-n", namespace, "get", "pods,pvc", "-o", f"jsonpath={template}").splitlines()
+    return {line.split(" ")[0]: line.split(" ")[1] for line in lines}
+
+
+def nothing_left(
+    cluster: RealCluster,
+    namespace: str,
+    before: dict[str, str],
+    audit: Judge,
+    administrator: Administrator,
+) -> None:
+    """Only what is foreign is there, as it was; every session had Pods of one name, so never two at once."""
+    assert versions(cluster, namespace) == before
+    names: dict[str, set[str]] = defaultdict(set)
+    for event in audit.writes(user=administrator.user, resource="pods"):
+        assert event.name != "foreign", event
+        if event.verb == "create" and not event.subresource:
+            labels: dict[str, Any] = event.raw["requestObject"]["metadata"]["labels"]
+            names[labels[SESSION_LABEL]].add(event.name)
+    assert {session: pods for session, pods in names.items() if len(pods) > 1} == {}
