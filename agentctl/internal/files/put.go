@@ -32,7 +32,7 @@ func Put(dir string, r io.Reader, limit int64, replace bool, verify func() error
 	busy.Store(temp, true)
 	defer busy.Delete(temp)
 	defer os.RemoveAll(temp)
-	n, err := unpackInto(temp, r, limit)
+	n, err := unpackInto(temp, r, limit, false)
 	if err != nil {
 		return n, err
 	}
@@ -47,13 +47,13 @@ func Put(dir string, r io.Reader, limit int64, replace bool, verify func() error
 	return n, moveAll(temp, dir, replace)
 }
 
-func unpackInto(dir string, r io.Reader, limit int64) (int64, error) {
+func unpackInto(dir string, r io.Reader, limit int64, anyLink bool) (int64, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return 0, err
 	}
 	defer root.Close()
-	return unpack(root, r, limit)
+	return unpack(root, r, limit, anyLink)
 }
 
 // sweep removes what killed puts left.

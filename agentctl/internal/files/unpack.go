@@ -40,12 +40,13 @@ type unpacker struct {
 	bytes   int64
 	entries int
 	links   map[string]bool // symbolic links made so far: nothing may be written through one
+	anyLink bool            // links may point anywhere, as they may in a git repository
 	dirs    []*tar.Header   // modes and times are set last: a read-only directory must be filled first
 }
 
 // unpack writes a tar stream below root and returns the bytes of file contents.
-func unpack(root *os.Root, r io.Reader, limit int64) (int64, error) {
-	u := &unpacker{root: root, limit: limit, links: map[string]bool{}}
+func unpack(root *os.Root, r io.Reader, limit int64, anyLink bool) (int64, error) {
+	u := &unpacker{root: root, limit: limit, links: map[string]bool{}, anyLink: anyLink}
 	archive := tar.NewReader(r)
 	for {
 		header, err := archive.Next()
@@ -158,12 +159,27 @@ func (u *unpacker) file(name string, h *tar.Header, content io.Reader) error {
 	return u.root.Chtimes(name, time.Time{}, h.ModTime)
 }
 
-// symlink accepts targets that stay inside wherever they are read from: relative, with .. only in front
-// and no more of them than the link lies deep. By induction no chain of such links leads out.
+// symlink makes a link; nothing of the archive is ever written through it.
 func (u *unpacker) symlink(name string, h *tar.Header) error {
 	target := h.Linkname
-	if target == "" || len(target) > maxName || strings.HasPrefix(target, "/") {
+	if target == "" || len(target) > maxName || strings.ContainsRune(target, 0) {
+		return hostile(h.Name, "no usable link")
+	}
+	if !u.anyLink && !staysInside(name, target) {
 		return hostile(h.Name, "a link that points outside")
+	}
+	if err := u.clear(name); err != nil {
+		return err
+	}
+	u.links[name] = true
+	return u.root.Symlink(target, name)
+}
+
+// staysInside accepts targets that stay inside wherever they are read from: relative, with .. only in front
+// and no more of them than the link lies deep. By induction no chain of such links leads out.
+func staysInside(name, target string) bool {
+	if strings.HasPrefix(target, "/") {
+		return false
 	}
 	depth, leading := strings.Count(name, "/"), true
 	for _, part := range strings.Split(target, "/") {
@@ -172,14 +188,10 @@ func (u *unpacker) symlink(name string, h *tar.Header) error {
 			continue
 		}
 		if depth--; depth < 0 || !leading {
-			return hostile(h.Name, "a link that points outside")
+			return false
 		}
 	}
-	if err := u.clear(name); err != nil {
-		return err
-	}
-	u.links[name] = true
-	return u.root.Symlink(target, name)
+	return true
 }
 
 func (u *unpacker) hardlink(name string, h *tar.Header) error {

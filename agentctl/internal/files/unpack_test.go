@@ -53,7 +53,7 @@ func TestLinksOfAnArchive(t *testing.T) {
 	for target, accepted := range cases {
 		root := t.TempDir()
 		data := archive(t, tar.Header{Typeflag: tar.TypeSymlink, Name: "deep/er/link", Linkname: target})
-		_, err := unpackInto(root, bytes.NewReader(data), 1000)
+		_, err := unpackInto(root, bytes.NewReader(data), 1000, false)
 		if (err == nil) != accepted {
 			t.Errorf("a link to %q: %v", target, err)
 		}
@@ -65,7 +65,7 @@ func TestAReadOnlyDirectoryIsFilledBeforeItIsClosed(t *testing.T) {
 	data := archive(t,
 		tar.Header{Typeflag: tar.TypeDir, Name: "d/", Mode: 0o555},
 		tar.Header{Typeflag: tar.TypeReg, Name: "d/f", Mode: 0o444, Size: 3})
-	if _, err := unpackInto(root, bytes.NewReader(data), 1000); err != nil {
+	if _, err := unpackInto(root, bytes.NewReader(data), 1000, false); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(filepath.Join(root, "d", "f"))
@@ -79,7 +79,7 @@ func TestALaterEntryReplacesAnEarlierOneButNeverADirectory(t *testing.T) {
 	shorter := file
 	shorter.Size = 2
 	root := t.TempDir()
-	if _, err := unpackInto(root, bytes.NewReader(archive(t, file, shorter)), 1000); err != nil {
+	if _, err := unpackInto(root, bytes.NewReader(archive(t, file, shorter)), 1000, false); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(filepath.Join(root, "a")); err != nil || info.Size() != 2 {
@@ -87,7 +87,7 @@ func TestALaterEntryReplacesAnEarlierOneButNeverADirectory(t *testing.T) {
 	}
 	dir := tar.Header{Typeflag: tar.TypeDir, Name: "a/", Mode: 0o755}
 	var refused *Refused
-	if _, err := unpackInto(t.TempDir(), bytes.NewReader(archive(t, dir, file)), 1000); !errors.As(err, &refused) {
+	if _, err := unpackInto(t.TempDir(), bytes.NewReader(archive(t, dir, file)), 1000, false); !errors.As(err, &refused) {
 		t.Fatalf("a file over a directory: %v", err)
 	}
 }
@@ -102,10 +102,29 @@ func FuzzUnpack(f *testing.F) {
 		if err := os.Mkdir(root, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = unpackInto(root, bytes.NewReader(data), 1<<16)
+		_, _ = unpackInto(root, bytes.NewReader(data), 1<<16, false)
 		entries, err := os.ReadDir(outer)
 		if err != nil || len(entries) != 1 {
 			t.Fatalf("something was written outside: %v, %v", entries, err)
 		}
 	})
+}
+
+func TestAWorkspaceTakesLinksAsGitDoesAndWritesThroughNone(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	link := tar.Header{Typeflag: tar.TypeSymlink, Name: "out", Linkname: outside}
+	if _, err := unpackInto(root, bytes.NewReader(archive(t, link)), 1000, true); err != nil {
+		t.Fatal(err)
+	}
+	if target, err := os.Readlink(filepath.Join(root, "out")); err != nil || target != outside {
+		t.Fatalf("%q, %v", target, err)
+	}
+	through := archive(t, link, tar.Header{Typeflag: tar.TypeReg, Name: "out/f", Mode: 0o644, Size: 3})
+	var refused *Refused
+	if _, err := unpackInto(t.TempDir(), bytes.NewReader(through), 1000, true); !errors.As(err, &refused) {
+		t.Fatalf("%v", err)
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
+		t.Fatalf("%v, %v", entries, err)
+	}
 }

@@ -89,7 +89,7 @@ func prepareFill(dir, fill, marker string, r io.Reader, limit int64, verify func
 			_ = os.RemoveAll(fill) // a full disk must not stay full of what nobody wants
 		}
 	}()
-	if _, err := unpackInto(tree, r, limit); err != nil {
+	if _, err := unpackInto(tree, r, limit, true); err != nil {
 		return err
 	}
 	if err := verify(); err != nil {

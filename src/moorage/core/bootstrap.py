@@ -197,7 +197,7 @@ def check_pod(introduction: Introduction, expect_pod_uid: str) -> None:
         raise IntegrityError(
             f"the exec ended up in Pod {introduction.pod_uid or 'unknown'}, not in {expect_pod_uid}",
             hint="the Pod was replaced under its name; read its state again",
-            details={"category": "wrong_pod"},
+            details={"category": "integrity"},
         )
 
 

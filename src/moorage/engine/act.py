@@ -12,7 +12,16 @@ from typing import assert_never
 
 from moorage.core.bootstrap import entrypoint
 from moorage.core.diagnosis import diagnose_api
-from moorage.core.errors import ApiError, LinkError, MoorageError
+from moorage.core.diagnosis.catalogue import diagnosis
+from moorage.core.errors import (
+    ApiError,
+    Conflict,
+    HelperError,
+    IntegrityError,
+    LinkError,
+    MoorageError,
+    NotFound,
+)
 from moorage.core.kinds import CLAIMS, PODS, Json, Resource
 from moorage.core.observed import Absent, from_problem
 from moorage.core.owned_fields import claim_conflicts, pod_conflicts
@@ -140,7 +149,11 @@ class Actor:
 
     async def _materialize(self, session: Session, link: Link, marker: str) -> Session:
         self._say("source", f"unpacking {session.source.location if session.source else ''}")
-        await link.materialize(session.agent.cwd, self._source(session), marker=marker, limit=SOURCE_LIMIT)
+        source = self._source(session)
+        try:
+            await link.materialize(session.agent.cwd, source, marker=marker, limit=SOURCE_LIMIT)
+        except (Conflict, NotFound, HelperError) as error:
+            raise ActionFailed(_refused(error, "source")) from error
         return session
 
     async def _start(self, session: Session, link: Link, start_id: str) -> Session:
@@ -195,8 +208,9 @@ def _link_trouble(error: LinkError) -> Diagnosis:
     return Diagnosis(category="link", reason="LinkLost", message=error.message, hint=error.hint)
 
 
-def _refused(error: MoorageError) -> Diagnosis:
-    category = str(error.details.get("category", error.code))
-    return Diagnosis(
-        category=category, reason="Refused", message=error.message, hint=error.hint, terminal=True
-    )
+def _refused(error: MoorageError, category: str = "helper") -> Diagnosis:
+    if isinstance(error, IntegrityError):
+        category = "integrity"
+    elif error.details.get("code") in ("no_space", "denied"):
+        category = "storage"
+    return diagnosis(category, "Refused", error.message, hint=error.hint, terminal=True)

@@ -67,7 +67,11 @@ def _hint(err: bytes) -> str:
 async def clone(location: str, tree: Path, *, ref: str = "", user: str = "", password: str = "") -> None:
     """Clone all history of ``location`` into ``tree`` and check out ``ref`` (default: its HEAD)."""
     if ref.startswith("-"):
-        raise UsageError(f"{ref!r} is not a branch, tag or commit", field="source_ref")
+        raise UsageError(
+            f"{ref!r} is not a branch, tag or commit",
+            field="source_ref",
+            hint="see: git ls-remote SOURCE",
+        )
     env: dict[str, str] = {}
     extra: tuple[str, ...] = ()
     if user or password:

@@ -63,7 +63,9 @@ class Sources:
         if not await is_top_level(path):
             if ref:
                 raise UsageError(
-                    f"{location} is not a git repository, so it has no ref {ref}", field="source_ref"
+                    f"{location} is not a git repository, so it has no ref {ref}",
+                    field="source_ref",
+                    hint="leave out --source-ref, or name the top directory of a repository",
                 )
             return SourceSpec(kind="path", location=str(path), marker=await self._pack(path, session_id))
         tree = work / "tree"

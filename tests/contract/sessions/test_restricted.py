@@ -14,7 +14,7 @@ from testcluster.testrun import RealCluster
 from .commands import Moorage
 from .conftest import Template
 from .images import helper_image_ref
-from .verdicts import OWN_FAILURE, objects, recorded, told
+from .verdicts import objects, recorded, told
 
 pytestmark = pytest.mark.node
 
@@ -93,7 +93,7 @@ def test_a_volume_that_may_hold_no_programs_is_diagnosed(
         local_cluster, wait_for("the main container", lambda: main_container(cluster, namespace), 60)
     )
 
-    done = moorage("attach", "noexec", code=OWN_FAILURE)
+    done = moorage("resume", "noexec", code=1)
     told(done, "noexec", "/opt/moorage", "emptyDir")
     recorded(moorage, "noexec", "noexec")
     moorage("rm", "-y", "noexec")

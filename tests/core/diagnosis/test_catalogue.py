@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import moorage.core
+import moorage
 from moorage.core.diagnosis.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parents[3]
-CORE = Path(moorage.core.__path__[0])
+PACKAGE = Path(moorage.__path__[0])
 
 
 def test_the_page_lists_exactly_the_categories_of_the_code() -> None:
@@ -20,9 +20,10 @@ def test_the_page_lists_exactly_the_categories_of_the_code() -> None:
 
 def test_no_diagnosis_is_made_with_a_category_that_is_not_listed() -> None:
     used = set()
-    for path in CORE.rglob("*.py"):
+    for path in PACKAGE.rglob("*.py"):
         text = path.read_text()
         used |= set(re.findall(r'\bdiagnosis\(\s*"(\w+)"', text))
         used |= set(re.findall(r'\bcategory="(\w+)"', text))
+        used |= set(re.findall(r'"category": "(\w+)"', text))
     assert len(used) > 15
     assert used <= set(CATALOGUE)

@@ -120,6 +120,26 @@ CATALOGUE: dict[str, Category] = {
         "The only copy of the workspace is gone: an emptyDir whose Pod went, or a claim someone deleted.",
         "start a new session; use --workspace managed_pvc for work that must outlive its Pod",
     ),
+    "link": Category(
+        "agentctl in the Pod does not answer, or something else answers in its place.",
+        "see which transports and rights a link needs with: moorage doctor",
+    ),
+    "storage": Category(
+        "A volume of the Pod cannot be written: it is full, or the container's user has no right to it.",
+        "free space on the node or volume, or give the container a user or fsGroup that may write",
+    ),
+    "source": Category(
+        "The workspace cannot be filled from the source: it holds other content, or the source is unusable.",
+        "use an empty claim, or leave out --source to work with what the claim holds",
+    ),
+    "integrity": Category(
+        "What arrived is not what was sent, or it arrived in another Pod.",
+        "try again; if it stays so, something between here and the Pod changes what passes",
+    ),
+    "helper": Category(
+        "agentctl refused or failed at what it was told to do in the Pod.",
+        "see what it said with: moorage events",
+    ),
     "unknown": Category(
         "What the cluster said fits none of the other categories.",
         "look at the whole story with: moorage events",
