@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from testcluster.audit import AuditLog, Event, Judge
@@ -14,10 +16,16 @@ from testcluster.testrun import RealCluster, launch, new_dir
 
 from .commands import Moorage
 from .conftest import Template
+from .relay import relay
 from .verdicts import CONFLICT, OWN_FAILURE, objects, recorded, told
 from .webhooks import mutating
 
 pytestmark = pytest.mark.node
+RIGHTS: list[dict[str, Any]] = [
+    {"apiGroups": [""], "resources": ["pods", "persistentvolumeclaims"], "verbs": ["*"]},
+    {"apiGroups": [""], "resources": ["pods/exec", "pods/portforward"], "verbs": ["*"]},
+]
+READ_NAMESPACE = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}
 OURS = "moorage/"
 """How the user agent of Moorage begins."""
 
@@ -166,6 +174,59 @@ def test_a_context_that_was_pointed_at_another_cluster_is_refused(
     config.write_text(cluster.kubeconfig.read_text())
     moorage("rm", "-y", "here")
     assert objects(cluster.kubectl, namespace) == ""
+
+
+@pytest.fixture
+def other_door(cluster: RealCluster) -> Iterator[str]:
+    """Another address of the same API server."""
+    config = json.loads(cluster.kubectl("config", "view", "--minify", "-o", "json"))
+    server = urlsplit(config["clusters"][0]["cluster"]["server"])
+    with relay((server.hostname or "", server.port or 443)) as port:
+        yield f"https://{server.hostname}:{port}"
+
+
+def through(door: str, kubeconfig: Path) -> None:
+    """Point a kubeconfig at another address."""
+    config = json.loads(kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["server"] = door
+    kubeconfig.write_text(json.dumps(config))
+
+
+def test_the_same_namespace_behind_another_address_is_the_same(
+    cluster: RealCluster,
+    moorage: Moorage,
+    template: Template,
+    namespace: str,
+    other_door: str,
+    limited_user: Callable[[list[dict[str, Any]]], Path],
+) -> None:
+    moorage.kubeconfig = limited_user([*RIGHTS, READ_NAMESPACE])
+    start(moorage, template, "here")
+    through(other_door, moorage.kubeconfig)
+    moorage("rm", "-y", "here")
+    assert objects(cluster.kubectl, namespace) == ""
+
+
+def test_where_the_namespace_may_not_be_read_another_address_is_another_cluster(
+    moorage: Moorage,
+    template: Template,
+    namespace: str,
+    audit: Judge,
+    other_door: str,
+    limited_user: Callable[[list[dict[str, Any]]], Path],
+) -> None:
+    moorage.kubeconfig = limited_user(RIGHTS)
+    before = moorage.kubeconfig.read_text()
+    start(moorage, template, "here")
+    through(other_door, moorage.kubeconfig)
+
+    audit.forget()
+    for verb in (("resume", "here"), ("rm", "-y", "--force", "here")):
+        assert "another cluster or namespace" in moorage(*verb, code=CONFLICT).err
+    assert our_writes(audit, namespace) == []
+
+    moorage.kubeconfig.write_text(before)
+    moorage("rm", "-y", "here")
 
 
 def test_a_webhook_that_changes_what_is_ours_is_found_out_and_its_pod_removed(
