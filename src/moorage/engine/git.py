@@ -7,10 +7,11 @@ configuration of a cloned repository never run here.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import shutil
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from moorage.core.errors import MoorageError, UsageError
 from moorage.core.source_url import parse_git_url
@@ -115,7 +116,7 @@ async def overlay_dirty(source: Path, tree: Path) -> None:
     """Carry over what is changed, new or deleted in the source and not ignored."""
     listed = await git("ls-files", "-z", "-m", "-o", "-d", "--exclude-standard", cwd=source)
     staged = (
-        await git("diff", "-z", "--name-only", "--cached", "HEAD", cwd=source)
+        await git("diff", "-z", "--name-only", "--no-renames", "--cached", "HEAD", cwd=source)
         if await head_commit(tree)
         else b""
     )
@@ -124,12 +125,27 @@ async def overlay_dirty(source: Path, tree: Path) -> None:
 
 
 def _copy_all(source: Path, tree: Path, names: list[str]) -> None:
+    # All removals first: what was a file may be a directory now, and the other way round.
     for name in names:
-        origin, target = source / name, tree / name
-        if origin.is_dir() and not origin.is_symlink():
-            continue  # a submodule or an embedded repository
-        if target.is_symlink() or target.is_file():
-            target.unlink()
-        if origin.is_symlink() or origin.is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(origin, target, follow_symlinks=False)
+        _remove(tree, name)
+    for name in names:
+        _copy(source, tree, name)
+
+
+def _remove(tree: Path, name: str) -> None:
+    target = tree / name
+    if not target.is_symlink() and not target.is_file():
+        return
+    target.unlink()
+    with contextlib.suppress(OSError):  # not empty: other files are still there
+        for parent in PurePath(name).parents[:-1]:
+            (tree / parent).rmdir()
+
+
+def _copy(source: Path, tree: Path, name: str) -> None:
+    origin, target = source / name, tree / name
+    if any((source / parent).is_symlink() for parent in PurePath(name).parents[:-1]):
+        return  # its directory has become a link: git has the file as deleted
+    if origin.is_symlink() or origin.is_file():  # else it was deleted, or is an embedded repository
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(origin, target, follow_symlinks=False)

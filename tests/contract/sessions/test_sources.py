@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,20 @@ def test_a_local_repository_comes_with_all_that_is_not_committed_yet(
     moorage: Moorage, template: Template, tmp_path: Path
 ) -> None:
     repo = repository(tmp_path / "repo", same="1", changed="1", deleted="1", renamed="1", unstaged="1")
+    for folder in ("was-folder", "was-link"):
+        (repo / folder).mkdir()
+        (repo / folder / "in").write_text("1")
+    (repo / "was-file").write_text("1")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "second")
     commit = git(repo, "rev-parse", "HEAD")
+    shutil.rmtree(repo / "was-folder")
+    (repo / "was-folder").write_text("file")
+    shutil.rmtree(repo / "was-link")
+    (repo / "was-link").symlink_to("was-file")
+    (repo / "was-file").unlink()
+    (repo / "was-file").mkdir()
+    (repo / "was-file/in").write_text("folder")
     (repo / ".gitignore").write_text("ignored\n")
     (repo / "ignored").write_text("secret")
     (repo / "changed").write_text("2")
@@ -51,7 +65,8 @@ def test_a_local_repository_comes_with_all_that_is_not_committed_yet(
     (repo / "broken").symlink_to("/nowhere/at/all")
 
     look = (
-        "ls -A | grep -v .moorage | tr '\\n' ' '; echo; cat same changed staged moved link; echo;"
+        "ls -A | grep -v .moorage | tr '\\n' ' '; echo;"
+        "cat same changed staged moved link was-folder was-file/in was-link/in; echo;"
         "readlink broken; 'deep/er/untracked run.sh'; cat .git/refs/heads/main"
     )
     lines = filled(moorage, template, repo, command=["sh", "-c", look]).splitlines()
@@ -66,8 +81,11 @@ def test_a_local_repository_comes_with_all_that_is_not_committed_yet(
         "same",
         "staged",
         "unstaged",
+        "was-file",
+        "was-folder",
+        "was-link",
     ]
-    assert lines[1:] == ["12212", "/nowhere/at/all", "runs", commit]
+    assert lines[1:] == ["12212filefolderfolder", "/nowhere/at/all", "runs", commit]
 
     shown = moorage.session("filled")["source"]
     assert (shown["kind"], shown["commit"], shown["location"]) == ("path", commit, str(repo))
