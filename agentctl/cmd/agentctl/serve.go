@@ -116,7 +116,7 @@ func newServer(paths boot.Paths, table *process.Table, b boot.Bootstrap) (*serve
 
 // terminate passes TERM on to the agent and waits for its end: the container is being stopped.
 func terminate(agent *process.Agent) {
-	_, _ = agent.Shutdown(context.Background(), terminationGrace)
+	agent.Leave(context.Background(), terminationGrace)
 	os.Exit(exitTerminated)
 }
 

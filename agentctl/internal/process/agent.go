@@ -57,6 +57,7 @@ type Agent struct {
 	proc     *Proc
 	leader   int // the session that this agent's processes belong to, also after its own end
 	draining int
+	leaving  bool          // the container is being ended: how the agent ends says nothing about the agent
 	ended    chan struct{} // closed once the current agent's exit is recorded
 	lastIn   time.Time
 	lastOut  time.Time
@@ -92,7 +93,7 @@ func (a *Agent) Status() Status {
 func (a *Agent) status() Status {
 	oldest, end := a.Journal.Bounds()
 	s := Status{a.rec.State, a.rec.Pid, a.rec.StartedAt, a.rec.Exit, oldest, end, a.rec.StartID}
-	if s.State == StateRunning && a.draining > 0 {
+	if s.State == StateRunning && (a.draining > 0 || a.leaving) {
 		s.State = StateDraining
 	}
 	return s
@@ -191,6 +192,10 @@ func (a *Agent) supervise(p *Proc) {
 // finish records the end. Callers hold mu.
 func (a *Agent) finish(exit Exit) {
 	a.proc = nil
+	if a.leaving {
+		close(a.ended)
+		return // the record still says running, so that the next agentctl calls the exit unknown
+	}
 	a.rec.State, a.rec.Exit, a.rec.Pid = StateExited, &exit, 0
 	_ = a.rec.store(a.path) // a full disk costs the record across a restart: then the exit is unknown
 	close(a.ended)
@@ -276,11 +281,19 @@ func (a *Agent) Drain(ctx context.Context, fence int64, grace time.Duration) (Ex
 	if err := a.Allowed(fence); err != nil {
 		return Exit{}, err
 	}
-	return a.Shutdown(ctx, grace)
+	return a.shutdown(ctx, grace)
 }
 
-// Shutdown is Drain without a fence: what the container's own end asks for.
-func (a *Agent) Shutdown(ctx context.Context, grace time.Duration) (Exit, error) {
+// Leave ends the agent because the container is told to end, which no owner asked for: the end it then
+// comes to is not its own and is not recorded.
+func (a *Agent) Leave(ctx context.Context, grace time.Duration) {
+	a.mu.Lock()
+	a.leaving = true
+	a.mu.Unlock()
+	_, _ = a.shutdown(ctx, grace)
+}
+
+func (a *Agent) shutdown(ctx context.Context, grace time.Duration) (Exit, error) {
 	a.mu.Lock()
 	if a.rec.State == StateNone {
 		a.mu.Unlock()

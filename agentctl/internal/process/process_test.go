@@ -2,12 +2,16 @@ package process
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"moorage.dev/agentctl/internal/journal"
 )
 
 // One table for all tests: a process has one owner of wait4.
@@ -100,5 +104,32 @@ func TestWhatOutlivesItsLeaderIsStillAMember(t *testing.T) {
 	table.HangUp(p)
 	if left := table.members(p.Pid, ""); len(left) != 0 {
 		t.Fatalf("members after the end: %+v", left)
+	}
+}
+
+func TestAnAgentThatEndsWithItsContainerHasNoExitOfItsOwn(t *testing.T) {
+	Harden()
+	dir := t.TempDir()
+	j, err := journal.Open(dir, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, err := NewAgent(table, j, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agent.Start(1, Spec{Argv: []string{"/bin/sleep", "1000"}, Cwd: "/"}, 0, "s1"); err != nil {
+		t.Fatal(err)
+	}
+	agent.Leave(context.Background(), time.Minute)
+	if s := agent.Status(); s.State != StateDraining || s.Exit != nil {
+		t.Fatalf("while the container ends: %+v", s)
+	}
+	next, err := NewAgent(table, j, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := next.Status(); s.State != StateExited || s.StartID != "s1" || s.Exit == nil || s.Exit.Signal != nil || s.Exit.Code != nil {
+		t.Fatalf("in the next container: %+v", s)
 	}
 }

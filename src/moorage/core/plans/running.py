@@ -231,14 +231,14 @@ def _agent(session: Session, pod: PodSeen, link: LinkSeen, seen: Seen, now: floa
 
 def _ended(session: Session, run: AgentRun, pod: PodSeen, link: LinkSeen, now: float) -> Plan:
     """The agent's own exit ends the wish to run; one that nobody saw, in a new epoch, is an interruption."""
-    if (
-        session.state.phase is Phase.DRAINING
-    ):  # a stop under way was overruled: its exit is not the agent's own
-        return Plan(enter(change(session, run=None), Phase.BOOTSTRAPPING, now), None, Retry(0))
     exit_ = link.exit
     unseen = exit_ is None or (exit_.code is None and exit_.signal is None and not exit_.error)
     if unseen and link.epoch != run.epoch:
         return interrupt(session, now, pod.cause or "container restart")
+    if (
+        session.state.phase is Phase.DRAINING
+    ):  # a stop under way was overruled: its exit is not the agent's own
+        return Plan(enter(change(session, run=None), Phase.BOOTSTRAPPING, now), None, Retry(0))
     done: Session = change(session, run=change(run, exit=exit_, epoch=link.epoch), ever_ran=True)
     return Plan(
         enter(done, Phase.PRESERVED, now, reason="agent exited", pod="kept"), None, Terminal("exited")
