@@ -129,8 +129,11 @@ class Actor:
         return own(session, pod_uid=uid)
 
     async def _connect(self, session: Session, pod_uid: str) -> Session:
-        nonce = bytes.fromhex((await self._store.secrets.get(session.inventory.bootstrap_ref)).decode())
-        await self._connection.open(session, pod_uid, nonce, self._lease.fence)
+        try:
+            kept = await self._store.secrets.get(session.inventory.bootstrap_ref)
+        except NotFound as error:  # a removal had come that far, and somebody wants the session back
+            raise ActionFailed(_forgotten(session)) from error
+        await self._connection.open(session, pod_uid, bytes.fromhex(kept.decode()), self._lease.fence)
         return session
 
     async def _on_link(self, session: Session, work: Callable[[Link], Awaitable[Session]]) -> Session:
@@ -202,6 +205,12 @@ class Actor:
             if isinstance(from_problem(error.problem, resource.plural, name), Absent):
                 return
             raise ActionFailed(diagnose_api(error.problem, f"delete {resource.kind} {name}")) from error
+
+
+def _forgotten(session: Session) -> Diagnosis:
+    message = f"the secrets of session {session.name} are gone: its removal had begun"
+    hint = f"finish it with: moorage rm {session.name}"
+    return diagnosis("unknown", "SecretsRemoved", message, hint=hint, terminal=True)
 
 
 def _link_trouble(error: LinkError) -> Diagnosis:

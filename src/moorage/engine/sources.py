@@ -11,15 +11,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from moorage.core.errors import NotFound, UsageError
 from moorage.core.session import Session, SourceSpec
 from moorage.core.source_url import GitUrl, parse_git_url
 from moorage.engine.git import clone, head_commit, is_top_level, overlay_dirty, set_origin
+from moorage.engine.spool_lock import launching, sweeping
 from moorage.engine.tree_tar import write_tar
 
 CHUNK = 256 * 1024
@@ -30,6 +33,27 @@ class Sources:
 
     def __init__(self, spool: Path) -> None:
         self._spool = spool
+
+    def launching(self) -> AbstractAsyncContextManager[None]:
+        """Held from before ``prepare`` until the session is on record: keeps ``sweep`` away."""
+        return launching(self._spool)
+
+    async def sweep(self, on_record: Callable[[], Awaitable[Collection[str]]]) -> None:
+        """Remove what killed launches left behind: all that belongs to no session id of ``on_record``. Does
+        nothing while a launch is under way anywhere."""
+        if not self._spool.exists():
+            return
+        with sweeping(self._spool) as alone:
+            if not alone:
+                return
+            known = await on_record()
+            for path in list(self._spool.iterdir()):
+                if re.split("[.-]", path.name)[0] in known:
+                    continue
+                if path.is_dir():
+                    await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
 
     async def prepare(self, location: str, ref: str, session_id: str) -> SourceSpec:
         """Clone or read ``location`` now and pin what it holds. Raises UsageError, NotFound."""

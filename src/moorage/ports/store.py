@@ -6,6 +6,7 @@ Conflict and changes nothing. Intents are written without one. Every method is o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,8 +47,9 @@ class SessionEvent:
 class Sessions(Protocol):
     """Session records."""
 
-    async def add(self, session: Session) -> None:
-        """Insert; Conflict when the id or the name of a session not yet deleted exists."""
+    async def add(self, session: Session, secrets: Mapping[str, bytes] | None = None) -> None:
+        """Insert the record and the secrets it refers to, both or neither; Conflict when the id or the name
+        of a session not yet deleted exists."""
 
     async def get(self, name_or_id: str) -> Session:
         """By id or by name (deleted ones only by id); NotFound names the nearest existing name."""

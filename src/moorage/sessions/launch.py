@@ -15,8 +15,8 @@ from moorage.core.bootstrap import entrypoint
 from moorage.core.diagnosis import diagnose_api
 from moorage.core.errors import (
     ApiError,
-    Conflict,
     DocumentError,
+    MoorageError,
     NotFound,
     Problem,
     SessionFailed,
@@ -61,31 +61,30 @@ async def draft(parts: Parts, request: LaunchRequest, report: Report) -> Session
 
 
 async def launch(parts: Parts, request: LaunchRequest, report: Report) -> Session:
-    """Draft, pin the source, keep the secrets, record. Nothing is recorded when this raises."""
+    """Draft, pin the source, record with the secrets. Nothing is recorded when this raises."""
     session = await draft(parts, request, report)
+    async with parts.sources.launching():
+        try:
+            return await _record(parts, request, session, report)
+        except MoorageError:  # after a cancellation it may be on record: a later sweep knows
+            await parts.sources.discard(session.id)
+            raise
+
+
+async def _record(parts: Parts, request: LaunchRequest, session: Session, report: Report) -> Session:
     source: SourceSpec | None = None
     if request.source:
         report(Progress("source", f"reading {_shown(request.source)}"))
         source = await parts.sources.prepare(request.source, request.source_ref, session.id)
         report(Progress("source", f"{source.location} at {source.commit or 'no commit'}"))
     session = msgspec.structs.replace(session, source=source)
-    await parts.store.secrets.put(session.inventory.bootstrap_ref, parts.ids.nonce().encode())
+    secrets = {session.inventory.bootstrap_ref: parts.ids.nonce().encode()}
     if session.agent.env_ref:
         packed = "\0".join(f"{key}={value}" for key, value in request.env.items())
-        await parts.store.secrets.put(session.agent.env_ref, packed.encode())
+        secrets[session.agent.env_ref] = packed.encode()
     await parts.executors.remember(parts.executors.chosen())
-    try:
-        await parts.store.sessions.add(session)
-    except Conflict:
-        await _undo(parts, session)
-        raise
+    await parts.store.sessions.add(session, secrets)
     return session
-
-
-async def _undo(parts: Parts, session: Session) -> None:
-    for ref in filter(None, (session.inventory.bootstrap_ref, session.agent.env_ref)):
-        await parts.store.secrets.delete(ref)
-    await parts.sources.discard(session.id)
 
 
 def preview_objects(session: Session) -> list[Json]:

@@ -53,8 +53,10 @@ async def planned(parts: Parts, session: Session) -> Removal:
 
 
 async def sweep(parts: Parts) -> None:
-    """Look once for objects whose create got no answer, of sessions deleted since. Best effort: what cannot
-    be reached now is looked for by a later command."""
+    """What killed commands and late answers left behind: sources of sessions that never came on record, and
+    objects whose create got no answer, of sessions deleted since. Best effort: what cannot be reached now is
+    looked for by a later command."""
+    await parts.sources.sweep(lambda: _on_record(parts))
     for session in await parts.store.sessions.tombstones():
         due = [
             n for n in session.inventory.nonces if not n.settled and parts.clock.now() - n.issued_at > LATE
@@ -69,6 +71,10 @@ async def sweep(parts: Parts) -> None:
                 await _settle(parts, session, due, lease)
         finally:
             await parts.store.leases.release(lease)
+
+
+async def _on_record(parts: Parts) -> set[str]:
+    return {session.id for session in await parts.store.sessions.list_all(include_archived=True)}
 
 
 async def _settle(parts: Parts, session: Session, due: list[IssuedNonce], lease: Lease) -> None:

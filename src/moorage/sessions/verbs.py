@@ -92,6 +92,9 @@ class Verbs:
         return await self.resume(name, report)
 
     async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView:
+        session = await self._get(name)
+        if session.state.phase is Phase.ARCHIVED:
+            return await view(self._parts, session)
         return await self._wish(name, Desired.ARCHIVED, report, force=force)
 
     async def remove(

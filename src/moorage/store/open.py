@@ -27,10 +27,11 @@ class SqlStore:
     def __init__(self, database: Database, key: SecretKey | None, output_limit: int):
         self._database = database
         self._installation = Installation(database)
-        self.sessions: ports.Sessions = SqlSessions(database)
+        secrets = SqlSecrets(database, key)
+        self.sessions: ports.Sessions = SqlSessions(database, secrets)
         self.transcripts: ports.Transcripts = SqlTranscripts(database, output_limit)
         self.leases: ports.Leases = SqlLeases(database)
-        self.secrets: ports.Secrets = SqlSecrets(database, key)
+        self.secrets: ports.Secrets = secrets
 
     async def install_id(self) -> str:
         """This installation's id: 12 characters, made once."""

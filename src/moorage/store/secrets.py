@@ -30,15 +30,20 @@ class SqlSecrets:
 
     async def put(self, ref: str, value: bytes) -> None:
         """Store ``value``, replacing what stood there. IntegrityError when our key has gone."""
+        statement = self.statement(ref, value)
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(statement)
+
+        await self._database.write("secrets.put", work)
+
+    def statement(self, ref: str, value: bytes) -> Any:
+        """What ``put`` executes, for a part of the store that writes more in the same transaction."""
         key = self._require_key()
         nonce = os.urandom(_NONCE_BYTES)
         sealed = nonce + AESGCM(key.material).encrypt(nonce, value, _bound_to(ref))
         row = {"ref": ref, "key_id": key.id, "sealed": sealed}
-
-        async def work(connection: AsyncConnection) -> None:
-            await connection.execute(insert_or(self._database.dialect, tables.secrets, row, replace=True))
-
-        await self._database.write("secrets.put", work)
+        return insert_or(self._database.dialect, tables.secrets, row, replace=True)
 
     async def get(self, ref: str) -> bytes:
         """NotFound when there is none; IntegrityError when it cannot be decrypted with our key."""

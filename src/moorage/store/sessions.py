@@ -6,7 +6,7 @@ Decides nothing about sessions: it keeps what it is given, under the lease's con
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -18,6 +18,7 @@ from moorage.ports.store import Lease, SessionEvent
 from moorage.store import records, tables
 from moorage.store.database import Database, database_now
 from moorage.store.leases import require
+from moorage.store.secrets import SqlSecrets
 
 T = TypeVar("T")
 
@@ -28,13 +29,15 @@ _live = _columns.phase != Phase.DELETED.value
 class SqlSessions:
     """Sessions as rows."""
 
-    def __init__(self, database: Database):
+    def __init__(self, database: Database, secrets: SqlSecrets):
         self._database = database
+        self._secrets = secrets
 
-    async def add(self, session: Session) -> None:
-        """Insert, with a lease that nobody holds and an empty transcript. Conflict when the id or the
-        name of a session not yet deleted exists."""
+    async def add(self, session: Session, secrets: Mapping[str, bytes] | None = None) -> None:
+        """Insert, with a lease that nobody holds, an empty transcript and ``secrets`` by reference. Conflict
+        when the id or the name of a session not yet deleted exists; IntegrityError as ``Secrets.put``."""
         row = records.to_row(session) | records.intent_columns(session.intent)
+        sealed = [self._secrets.statement(ref, value) for ref, value in (secrets or {}).items()]
 
         async def work(connection: AsyncConnection) -> None:
             same = sa.or_(_columns.id.in_((session.id, session.name)), _columns.name == session.id)
@@ -45,6 +48,8 @@ class SqlSessions:
             await connection.execute(sa.insert(tables.leases).values(session_id=session.id, **lease))
             empty = {"first": 0, "end_offset": 0, "held": 0, "next_seq": 0, "delivered": 0}
             await connection.execute(sa.insert(tables.transcripts).values(session_id=session.id, **empty))
+            for statement in sealed:
+                await connection.execute(statement)
 
         await self._write_named("sessions.add", work, session)
 

@@ -77,7 +77,8 @@ class Story:
 
     ``ends``: the status once the verb was carried through. ``starts``: of how many starts of the agent the
     output may tell more by then. ``back``: the command that undoes the verb, with the starts it adds; without
-    one the session is removed and the next point gets a fresh one.
+    one the session is removed and the next point gets a fresh one. ``regret``: whoever finds the session
+    tries to resume it first, and may be told why that cannot be.
     """
 
     verb: str
@@ -86,6 +87,7 @@ class Story:
     starts: tuple[int, ...] = (0,)
     back: tuple[str, int] | None = None
     code: int = 0
+    regret: bool = False
 
 
 STORIES = {
@@ -98,6 +100,7 @@ STORIES = {
     "reset": Story("reset", ("run -d",), starts=(1, 2), back=("ls", 0)),
     "archive": Story("archive", ("run -d",), "Stopped"),
     "rm": Story("rm", ("run -d",), GONE),
+    "rm, and back": Story("rm", ("run -d",), GONE, regret=True),
 }
 
 
@@ -218,6 +221,9 @@ async def unanswered(scene: Scene, story: Story, point: Point, subject: Subject)
 async def gone_on(scene: Scene, story: Story, person: Person, done: Outcome, found: int) -> None:
     """What a person does who finds the session, or none, as the killed command left it."""
     assert found == 1 or (found == 0 and (not story.lead or story.ends == GONE))
+    if story.regret and found:
+        tried = await person("resume", NAME, code=None)
+        assert tried.code == 0 or ("  why: " in tried.err and "  hint: " in tried.err), tried.err
     if story.verb == "run" and found:
         follower = await person("attach", NAME, code=story.code)
         whole = (await person("logs", NAME)).out
