@@ -10,6 +10,7 @@ import pytest
 
 from moorage.core.bootstrap import (
     bootstrap_frame,
+    check_node,
     check_platform,
     check_pod,
     elf_machine,
@@ -55,6 +56,27 @@ def test_a_helper_of_another_platform_is_refused() -> None:
     with pytest.raises(IntegrityError) as refusal:
         check_platform(elf(183), "linux/amd64")
     assert refusal.value.details["category"] == "platform"
+
+
+@pytest.mark.parametrize(
+    ("status", "fits"),
+    [
+        ({"nodeInfo": {"architecture": "arm64"}}, True),
+        ({"nodeInfo": {"architecture": "amd64"}}, False),
+        ({"nodeInfo": {"architecture": ""}}, True),
+        ({"nodeInfo": {}}, True),
+        ({}, True),
+        (None, True),
+    ],
+)
+def test_a_node_that_reports_another_machine_is_refused(status: object, fits: bool) -> None:
+    node = {"metadata": {"name": "n1"}, "status": status}
+    if fits:
+        check_node(node, "linux/arm64")
+        return
+    with pytest.raises(MoorageError, match="node n1 is amd64") as refused:
+        check_node(node, "linux/arm64")
+    assert refused.value.details["category"] == "platform"
 
 
 def test_the_frame_is_the_one_that_agentctl_reads() -> None:

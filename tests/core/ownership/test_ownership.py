@@ -124,6 +124,13 @@ def test_a_same_name_pod_of_another_uid_is_foreign_even_as_a_copy_with_the_spent
     assert verdict.field == "metadata.uid"
 
 
+def test_a_copy_of_a_pod_that_we_had_and_removed_is_foreign(identity: Identity, make_inventory: Make) -> None:
+    inventory = make_inventory(nonces=(SPENT,))
+    expected = session_pod(identity, inventory, "nonce-0", entrypoint=["sh"])
+    verdict = judge_pod(live(expected, "uid-2"), identity, inventory, expected)
+    assert verdict == Foreign("uid-2", "metadata.uid", "the object we made is gone, and its nonce is spent")
+
+
 def test_a_replacement_created_just_before_a_crash_is_adopted(
     pod: Json, identity: Identity, make_inventory: Make
 ) -> None:
