@@ -87,6 +87,10 @@ class Place:
             spec["volumes"] = [{"name": "work", "persistentVolumeClaim": {"claimName": claim}}]
         return {"metadata": {"name": name}, "spec": {**spec, "containers": [container]}}
 
+    def manifest(self, name: str) -> bytes:
+        """That Pod as kubectl takes it."""
+        return yaml.safe_dump({"apiVersion": "v1", "kind": "Pod", **self.bare_pod(name)}).encode()
+
     def request(self, source: str) -> LaunchRequest:
         """A session on the same claim; ``source`` is exec or image."""
         return LaunchRequest(

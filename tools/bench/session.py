@@ -8,11 +8,12 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tools.bench import starts
+from tools.bench import counts, processes, starts, throughput
 from tools.bench.figures import Table
 from tools.bench.place import Place
 from tools.live_cluster import LiveCluster
 
+ROOT = Path(__file__).resolve().parents[2]
 Measure = Callable[[Place, argparse.Namespace], Awaitable[Table]]
 
 
@@ -20,7 +21,34 @@ async def _starts(place: Place, options: argparse.Namespace) -> Table:
     return await starts.measure(place, options.rounds)
 
 
-PARTS: dict[str, Measure] = {"start": _starts}
+async def _calls(place: Place, options: argparse.Namespace) -> Table:
+    return await counts.measure(place, ROOT, min(options.rounds, 5))
+
+
+async def _process(place: Place, options: argparse.Namespace) -> Table:
+    return await asyncio.to_thread(processes.measure_run, place, options.rounds)
+
+
+async def _throughput(place: Place, options: argparse.Namespace) -> Table:
+    return await throughput.measure(place, min(options.rounds, 10))
+
+
+async def _help(place: Place, options: argparse.Namespace) -> Table:
+    return await asyncio.to_thread(processes.measure_help, place, options.rounds)
+
+
+async def _size(place: Place, options: argparse.Namespace) -> Table:
+    return processes.measure_sizes(ROOT)
+
+
+PARTS: dict[str, Measure] = {
+    "start": _starts,
+    "calls": _calls,
+    "process": _process,
+    "throughput": _throughput,
+    "help": _help,
+    "size": _size,
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
