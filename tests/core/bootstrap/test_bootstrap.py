@@ -134,7 +134,7 @@ def test_only_our_own_pod_gets_the_secret() -> None:
     check_pod(said, "u1")
     with pytest.raises(IntegrityError) as refusal:
         check_pod(said, "u2")
-    assert refusal.value.details["category"] == "wrong_pod"
+    assert refusal.value.details["category"] == "integrity"
 
 
 @pytest.mark.parametrize("line", [b"", b"{}", b"[]", b"bash: no such file\n"])
