@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"moorage.dev/agentctl/internal/boot"
 )
@@ -22,6 +23,7 @@ const usageText = `agentctl: Moorage's helper in a Pod.
   receive         take configuration and nonce on stdin (run by pods/exec)
   tunnel          join stdin and stdout with the server (the exec transport)
   install DST     copy this program to DST (init container)
+  restore DIR     unpack a bundle from a presigned URL (init container; restore --help)
   checksum FILE   print the SHA-256 of FILE
   version         print version and platform as JSON
 `
@@ -50,6 +52,8 @@ func command(name string, args []string) error {
 		return boot.Tunnel(paths, os.Stdin, os.Stdout)
 	case name == "install" && len(args) == 1:
 		return install(args[0])
+	case name == "restore":
+		return restore(args)
 	case name == "checksum" && len(args) == 1:
 		return checksum(args[0])
 	case name == "version" && len(args) == 0:
@@ -64,6 +68,17 @@ func introduction() boot.Introduction {
 	return boot.Introduction{
 		PodUID: os.Getenv("MOORAGE_POD_UID"), Helper: version, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
+}
+
+// restore gives way to the program beside this one, which holds TLS and is not sent into every Pod.
+func restore(args []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	program := self + "-restore"
+	err = syscall.Exec(program, append([]string{program}, args...), os.Environ())
+	return fmt.Errorf("restore needs %s, which the helper image has: %w", program, err)
 }
 
 // install copies the running program, whole or not at all.

@@ -88,6 +88,37 @@ func refuseExisting(from, to string) error {
 	return nil
 }
 
+// refuseOtherKinds fails if moveAll could not merge from into to because one has a directory where the
+// other has something else. Links are looked at, never followed.
+func refuseOtherKinds(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(to, e.Name())
+		info, err := os.Lstat(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if info.IsDir() != e.IsDir() {
+			return otherKind(path)
+		}
+		if !e.IsDir() {
+			continue
+		}
+		if err := refuseOtherKinds(filepath.Join(from, e.Name()), path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func otherKind(path string) error { return &Refused{"conflict", path + " is of another kind"} }
+
 // moveAll renames every entry of from into to. With replace, directories that both have are merged.
 func moveAll(from, to string, replace bool) error {
 	entries, err := os.ReadDir(from)
@@ -116,7 +147,7 @@ func move(from, to string, dir, replace bool) error {
 	case err != nil:
 		return err
 	case info.IsDir() != dir:
-		return &Refused{"conflict", to + " is of another kind"}
+		return otherKind(to)
 	case dir:
 		if err := moveAll(from, to, true); err != nil {
 			return err

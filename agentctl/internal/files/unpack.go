@@ -15,11 +15,12 @@ import (
 	"time"
 )
 
-// Limits of one archive.
+// MaxEntries is how many entries an archive may have at most.
+const MaxEntries = 500_000
+
 const (
-	MaxEntries = 500_000
-	maxName    = 4096
-	modeMask   = 0o777
+	maxName  = 4096
+	modeMask = 0o777
 )
 
 // reserved begins the names that are ours wherever we write: temporary directories and the marker.
@@ -37,6 +38,7 @@ func hostile(name, why string) error {
 type unpacker struct {
 	root    *os.Root
 	limit   int64
+	most    int // entries
 	bytes   int64
 	entries int
 	links   map[string]bool // symbolic links made so far: nothing may be written through one
@@ -46,21 +48,26 @@ type unpacker struct {
 
 // unpack writes a tar stream below root and returns the bytes of file contents.
 func unpack(root *os.Root, r io.Reader, limit int64, anyLink bool) (int64, error) {
-	u := &unpacker{root: root, limit: limit, links: map[string]bool{}, anyLink: anyLink}
+	u := &unpacker{root: root, limit: limit, most: MaxEntries, links: map[string]bool{}, anyLink: anyLink}
+	err := u.tar(r)
+	return u.bytes, err
+}
+
+func (u *unpacker) tar(r io.Reader) error {
 	archive := tar.NewReader(r)
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return u.bytes, u.finishDirs()
+			return u.finishDirs()
 		}
 		if errors.Is(err, tar.ErrHeader) {
-			return u.bytes, &Refused{"hostile", "not a tar stream"}
+			return &Refused{"hostile", "not a tar stream"}
 		}
 		if err != nil {
-			return u.bytes, err
+			return err
 		}
 		if err := u.entry(header, archive); err != nil {
-			return u.bytes, err
+			return err
 		}
 	}
 }
@@ -69,8 +76,8 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		return nil // git archive's comment
 	}
-	if u.entries++; u.entries > MaxEntries {
-		return &Refused{"limit", fmt.Sprintf("more than %d entries", MaxEntries)}
+	if u.entries++; u.entries > u.most {
+		return &Refused{"limit", fmt.Sprintf("more than %d entries", u.most)}
 	}
 	name, err := safeName(h.Name)
 	if err != nil || name == "." {

@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// A workspace is filled once. The stages, each a state that a crash may leave behind:
+// A workspace is filled once, and a bundle is restored likewise. The stages, each a state that a crash may leave
+// behind:
 //
 //	.moorage-fill/tree      being unpacked: thrown away and begun anew
 //	.moorage-fill/ready     holds the marker: all is unpacked and on disk, entries are being renamed
@@ -19,6 +20,8 @@ import (
 const (
 	markerName = reserved + "workspace"
 	fillName   = reserved + "fill"
+	treeName   = "tree"
+	readyName  = "ready"
 )
 
 // Marker returns the marker of a filled workspace, or "".
@@ -44,43 +47,64 @@ func Materialize(dir string, r io.Reader, limit int64, marker string, verify fun
 	if marker == "" {
 		return false, &Refused{"usage", "an empty marker"}
 	}
-	have, err := Marker(dir)
-	if err != nil {
-		return false, err
-	}
-	if have != "" {
-		if have == marker {
-			return false, os.RemoveAll(filepath.Join(dir, fillName))
+	unpack := func(fill string) error {
+		if _, err := unpackInto(filepath.Join(fill, treeName), r, limit, true); err != nil {
+			return err
 		}
-		return false, &Refused{"conflict", "the workspace was filled from another source"}
+		return verify()
 	}
-	fill := filepath.Join(dir, fillName)
-	ready, err := readSmall(filepath.Join(fill, "ready"))
-	if err != nil {
-		return false, err
-	}
-	switch ready {
-	case marker:
-		return true, finishFill(dir, fill, marker)
-	case "":
-	default:
-		return false, &Refused{"conflict", "the workspace is half filled from another source"}
-	}
-	if err := prepareFill(dir, fill, marker, r, limit, verify); err != nil {
-		return false, err
-	}
-	return true, finishFill(dir, fill, marker)
+	return filling{
+		called: "workspace", dir: dir, fill: fillName, done: markerName, marker: marker, unpack: unpack,
+	}.run()
 }
 
-func prepareFill(dir, fill, marker string, r io.Reader, limit int64, verify func() error) (err error) {
+// filling takes an archive to final names in the stages above. fill and done are names in dir.
+type filling struct {
+	called                  string // dir, in messages
+	dir, fill, done, marker string
+	replace                 bool                    // over what is there, also what another marker stands for
+	unpack                  func(fill string) error // into treeName; an error undoes the filling
+}
+
+func (f filling) run() (bool, error) {
+	fill := filepath.Join(f.dir, f.fill)
+	have, err := readSmall(filepath.Join(f.dir, f.done))
+	if err != nil {
+		return false, err
+	}
+	if have == f.marker {
+		return false, os.RemoveAll(fill)
+	}
+	if have != "" && !f.replace {
+		return false, &Refused{"conflict", "the " + f.called + " was filled from another source"}
+	}
+	ready, err := readSmall(filepath.Join(fill, readyName))
+	if err != nil {
+		return false, err
+	}
+	if ready == f.marker {
+		return true, f.finish(fill)
+	}
+	if ready != "" && !f.replace {
+		return false, &Refused{"conflict", "the " + f.called + " is half filled from another source"}
+	}
+	if err := f.prepare(fill); err != nil {
+		return false, err
+	}
+	return true, f.finish(fill)
+}
+
+func (f filling) prepare(fill string) (err error) {
 	if err := os.RemoveAll(fill); err != nil {
 		return err
 	}
-	sweep(dir)
-	if err := refuseContent(dir); err != nil {
-		return err
+	sweep(f.dir)
+	if !f.replace {
+		if err := f.refuseContent(); err != nil {
+			return err
+		}
 	}
-	tree := filepath.Join(fill, "tree")
+	tree := filepath.Join(fill, treeName)
 	if err := os.MkdirAll(tree, 0o700); err != nil {
 		return err
 	}
@@ -89,40 +113,40 @@ func prepareFill(dir, fill, marker string, r io.Reader, limit int64, verify func
 			_ = os.RemoveAll(fill) // a full disk must not stay full of what nobody wants
 		}
 	}()
-	if _, err := unpackInto(tree, r, limit, true); err != nil {
+	if err := f.unpack(fill); err != nil {
 		return err
 	}
-	if err := verify(); err != nil {
+	if err := refuseOtherKinds(tree, f.dir); err != nil {
 		return err
 	}
-	if err := syncFilesystem(dir); err != nil {
+	if err := syncFilesystem(f.dir); err != nil {
 		return err
 	}
-	return writeDurably(filepath.Join(fill, "ready"), marker)
+	return writeDurably(filepath.Join(fill, readyName), f.marker)
 }
 
 // refuseContent fails unless dir is empty but for what a filesystem and we put there.
-func refuseContent(dir string) error {
-	entries, err := os.ReadDir(dir)
+func (f filling) refuseContent() error {
+	entries, err := os.ReadDir(f.dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		if e.Name() != "lost+found" && !strings.HasPrefix(e.Name(), reserved) {
-			return &Refused{"conflict", "the workspace holds other content: " + e.Name()}
+			return &Refused{"conflict", "the " + f.called + " holds other content: " + e.Name()}
 		}
 	}
 	return nil
 }
 
-func finishFill(dir, fill, marker string) error {
-	if err := moveAll(filepath.Join(fill, "tree"), dir, false); err != nil {
+func (f filling) finish(fill string) error {
+	if err := moveAll(filepath.Join(fill, treeName), f.dir, f.replace); err != nil {
 		return err
 	}
-	if err := syncFilesystem(dir); err != nil {
+	if err := syncFilesystem(f.dir); err != nil {
 		return err
 	}
-	if err := writeDurably(filepath.Join(dir, markerName), marker); err != nil {
+	if err := writeDurably(filepath.Join(f.dir, f.done), f.marker); err != nil {
 		return err
 	}
 	return os.RemoveAll(fill)
