@@ -148,8 +148,11 @@ class Connection:
         )
 
     async def _marker(self, link: Link, session: Session) -> str:
-        if session.source is None or session.ever_ran or session.run is not None:
-            return session.source.marker if session.source else ""
+        """Asked for only until the workspace is known to be filled (a new emptyDir is not)."""
+        if session.source is None:
+            return ""
+        if session.filled == (session.inventory.claim_uid or link.hello.pod_uid):
+            return session.source.marker
         return await link.marker(session.agent.cwd)
 
     async def close(self) -> None:

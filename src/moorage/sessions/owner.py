@@ -14,6 +14,7 @@ from moorage.core.diagnosis import start_steps
 from moorage.core.errors import Conflict, IdentityChanged
 from moorage.core.observed import Observed, Present, Unknown
 from moorage.core.plans.actions import Action, Forget, Materialize, Plan, Retry, StartAgent, Terminal
+from moorage.core.plans.changes import keeps_workspace
 from moorage.core.plans.observation import Seen, Trouble
 from moorage.core.plans.session import plan_session
 from moorage.core.session import Desired, Phase, Session
@@ -169,7 +170,8 @@ class Owner:
             return
         self._trouble = None
         await self._save(acted)
-        if isinstance(plan.action, Materialize):
+        if isinstance(plan.action, Materialize) and keeps_workspace(self.session):
+            # An emptyDir can be discarded and filled again; what lies on a claim never is.
             await self._parts.sources.discard(self.session.id)
         if isinstance(plan.action, StartAgent):
             self._say("agent", f"running: {self.session.agent.argv[0]}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,20 @@ def test_the_exit_code_of_the_agent_is_ours(moorage: Moorage, template: Template
         code=code,
     )
     assert done.out == b""
+
+
+def test_a_discarded_workspace_is_filled_from_the_source_again(
+    moorage: Moorage, template: Template, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "plan.txt").write_text("build the thing")
+    flags = ["--workspace", "empty_dir", "--source", str(source), "--name", "again"]
+    done = moorage(*moorage.run_args(*flags, template=template(), command=["cat", "plan.txt"]))
+    assert done.out == b"build the thing"
+    moorage("pause", "--discard-workspace", "again")
+    moorage("resume", "again")
+    assert moorage("logs", "again").out == b"build the thing" * 2
 
 
 def test_nothing_is_left_after_rm(
