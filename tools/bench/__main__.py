@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from tools.bench import machine, session
+from tools.bench import document, machine, session
 from tools.live_cluster import LiveCluster
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +27,8 @@ def main() -> int:
     with LiveCluster(ROOT, "bench") as live:
         about = machine.describe(ROOT, live)
         tables = BENCHMARKS[options.name](live, ROOT, options)
+    if options.write:
+        document.renew(options.write, options.name, about, tables)
     if options.json:
         print(json.dumps({"machine": about, "tables": [table.plain() for table in tables]}))
     else:

@@ -6,7 +6,6 @@ Only for the launcher's own cluster, whose audit log can be read. Nothing here d
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,8 +28,7 @@ async def measure(place: Place, root: Path, rounds: int) -> Table:
     if place.live.folder is None:
         return table
     judge = _judge(root, place.live.folder)
-    with tempfile.TemporaryDirectory() as folder:
-        verbs = await place.verbs(place.cluster, Path(folder))
+    async with place.verbs(place.cluster) as verbs:
         for source in ["exec", *(["image"] if place.helper_image else [])]:
             counted = []
             for _ in range(rounds):

@@ -5,9 +5,11 @@ Used by the session benchmarks. Objects lie in the benchmark's namespace and go 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import yaml
@@ -78,13 +80,18 @@ class Place:
         document = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "bench"}}
         return yaml.safe_dump({**document, "template": {"spec": self._spec()}}).encode()
 
-    def bare_pod(self, name: str, command: tuple[str, ...] = BARE, claim: str = CLAIM) -> Json:
-        """The template's Pod with nothing of ours but the claim, mounted where sessions mount it."""
+    def bare_pod(
+        self, name: str, command: tuple[str, ...] = BARE, claim: str = CLAIM, init: bool = False
+    ) -> Json:
+        """The template's Pod with nothing of ours but the claim, mounted where sessions mount it. ``init``:
+        and an init container of the same image that ends at once."""
         spec = {**self._spec(), "automountServiceAccountToken": False, "enableServiceLinks": False}
         container = {**spec["containers"][0], "command": list(command)}
         if claim:
             container["volumeMounts"] = [{"name": "work", "mountPath": "/workspace"}]
             spec["volumes"] = [{"name": "work", "persistentVolumeClaim": {"claimName": claim}}]
+        if init:
+            spec["initContainers"] = [{**spec["containers"][0], "name": "init", "command": ["true"]}]
         return {"metadata": {"name": name}, "spec": {**spec, "containers": [container]}}
 
     def manifest(self, name: str) -> bytes:
@@ -104,17 +111,20 @@ class Place:
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}
         await self.cluster.create(CLAIMS, {"metadata": {"name": CLAIM}, "spec": spec}, self.namespace)
 
-    async def verbs(self, cluster: Cluster, folder: Path) -> Verbs:
-        """The engine as ``moorage`` composes it, on ``cluster``, with its records in ``folder``."""
+    @contextlib.asynccontextmanager
+    async def verbs(self, cluster: Cluster) -> AsyncIterator[Verbs]:
+        """The engine as ``moorage`` composes it, on ``cluster``, with a data folder of its own."""
 
         async def connect(config: ExecutorConfig) -> Cluster:
             return cluster
 
         given = ExecutorConfig(self.live.kubeconfig, "", self.namespace)
-        store = await open_store(folder)
-        executors = Executors(store, connect, given)
-        sources = Sources(folder / "sources")
-        return Verbs(Parts(store, executors, sources, SystemClock(), SystemIds(), current_owner()))
+        with tempfile.TemporaryDirectory() as folder:
+            store = await open_store(Path(folder))
+            executors = Executors(store, connect, given)
+            sources = Sources(Path(folder) / "sources")
+            yield Verbs(Parts(store, executors, sources, SystemClock(), SystemIds(), current_owner()))
+            await store.close()
 
     async def delete_pod(self, name: str) -> None:
         """Delete it without grace and wait until it is gone."""

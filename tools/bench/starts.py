@@ -7,12 +7,10 @@ Everything runs under one event loop in one process: Python's own start is not i
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 from moorage.core.kinds import PODS
@@ -24,13 +22,14 @@ from tools.bench.figures import Row, Table
 from tools.bench.place import Place
 from tools.bench.recorded import Recorded, container_runs, recorded
 
+BARE = {"bare": "bare Pod", "init": "bare Pod with an init container"}
 BUDGET = {"exec": "≤ 250", "image": "≤ 120"}
 METHOD = """\
-One process, one event loop, one warm data folder. Rounds of a bare Pod, a session with the helper by exec and
-one with the helper from an image, in turn, each round beginning with another; the image is on the node, the
-claim is bound, and the same one is used by all. *Bare Pod*: from sending the POST to a watch that shows its
-container running. *Session*: from sending the POST of its Pod to the hello that agentctl answered. The
-difference is taken within a round. The parts below it are of the same starts."""
+One process, one event loop, one warm data folder. Rounds of a bare Pod, one with an init container that ends
+at once, a session with the helper by exec and one with the helper from an image, each round beginning with
+another. The image is on the node, the claim is bound, and all use the same one. *Bare Pod*: from sending the POST to a
+watch that shows its container running. *Session*: from sending the POST of its Pod to the hello that agentctl
+answered. Differences are taken within a round. The parts are of the same starts."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +45,13 @@ class Start:
     output: float
 
 
-async def bare_start(place: Place, name: str) -> float:
+async def bare_start(place: Place, name: str, *, init: bool = False) -> float:
     """Milliseconds from POST to Running seen."""
     selector = f"metadata.name={name}"
     async with place.cluster.watch(PODS, place.namespace, field_selector=selector) as pods:
         await pods.changed()
         began = time.perf_counter()
-        await place.cluster.create(PODS, place.bare_pod(name), place.namespace)
+        await place.cluster.create(PODS, place.bare_pod(name, init=init), place.namespace)
         while True:
             found = pods.get(name)
             if isinstance(found, Present) and container_runs(found.value):
@@ -103,36 +102,41 @@ def _moments(calls: Recorded, asked: float, hello: float, output: float) -> Star
 
 async def measure(place: Place, rounds: int) -> Table:
     """Interleaved starts; the first round is thrown away."""
-    kinds = ["bare", "exec", *(["image"] if place.helper_image else [])]
-    bare: list[float] = []
+    kinds = ["bare", "init", "exec", "image"] if place.helper_image else ["bare", "exec"]
+    bare: dict[str, list[float]] = defaultdict(list)
     starts: dict[str, list[Start]] = defaultdict(list)
     cluster, calls = recorded(place.cluster)
-    with tempfile.TemporaryDirectory() as folder:
-        verbs = await place.verbs(cluster, Path(folder))
+    async with place.verbs(cluster) as verbs:
         for number in range(rounds + 1):
             turn = number % len(kinds)
             for kind in kinds[turn:] + kinds[:turn]:
-                if kind == "bare":
-                    bare.append(await bare_start(place, f"bare-{number}"))
+                if kind in ("bare", "init"):
+                    bare[kind].append(await bare_start(place, f"{kind}-{number}", init=kind == "init"))
                 else:
                     starts[kind].append(await session_start(verbs, place, calls, kind))
-        await verbs._parts.store.close()
     table = Table("session-start", "Session start, in process", METHOD)
-    table.rows.append(Row("bare Pod: POST → Running seen", "ms", tuple(bare[1:])))
+    for kind, took in bare.items():
+        table.rows.append(Row(f"{BARE[kind]}: POST → Running seen", "ms", tuple(took[1:])))
     for kind, found in starts.items():
-        table.rows += _rows(kind, found[1:], bare[1:])
+        table.rows += _rows(kind, found[1:], {name: took[1:] for name, took in bare.items()})
     return table
 
 
-def _rows(kind: str, starts: list[Start], bare: list[float]) -> list[Row]:
+def _rows(kind: str, starts: list[Start], bare: dict[str, list[float]]) -> list[Row]:
     def row(what: str, seconds: Callable[[Start], float]) -> Row:
         return Row(f"{kind}: {what}", "ms", tuple(seconds(start) * 1000 for start in starts))
 
+    def beyond(base: str, budget: str = "") -> Row:
+        pairs = zip(answered.values, bare[base], strict=True)
+        return Row(
+            f"{kind}: **minus {BARE[base]}**", "ms", tuple(mine - other for mine, other in pairs), budget
+        )
+
     answered = row("POST → hello answered", lambda s: s.hello - s.post)
-    extra = tuple(mine - base for mine, base in zip(answered.values, bare, strict=True))
     return [
         answered,
-        Row(f"{kind}: **minus bare Pod**", "ms", extra, BUDGET[kind]),
+        beyond("bare", BUDGET[kind]),
+        *([beyond("init")] if kind == "image" else []),
         row("POST → Running read", lambda s: s.running - s.post),
         row("Running read → exec sent", lambda s: s.bootstrap - s.running),
         row("exec sent → dialled (helper and nonce)", lambda s: s.dial - s.bootstrap),

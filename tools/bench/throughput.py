@@ -1,13 +1,11 @@
-"""Bytes per second through exec, port-forward and the link, beside kubectl on the same API server and node."""
+"""Bytes per second through exec, port-forward and the link, beside kubectl on the same node."""
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import TypeAlias
 
 from moorage.core.kinds import PODS
@@ -29,12 +27,11 @@ GIVE: Command = ("sh", "-c", f"echo ready; dd of=/dev/null {BLOCKS} 2>/dev/null;
 PORTS = {TAKE: 9001, GIVE: 9002}
 LISTEN = "".join(f"nc -ll -p {PORTS[c]} -e sh -c '{c[2]}' & " for c in (TAKE, GIVE)) + "sleep 3600"
 METHOD = f"""\
-{MIB} MiB of zeros at a time and each way, ours and kubectl's in turn in every round, one connection at once.
-*Down*: from the first bytes that arrive to the last. *Up*: from the moment the process in the Pod says that it
-is ready to its word that all has come. So no start of a process is counted. kubectl's bytes are read from its
-pipe (exec) or its local port (port-forward) as ours are read from our adapter, in pieces of up to 1 MiB. The
-link runs the same command beside a session's agent, over its port-forward. *Ratio*: ours by kubectl's of the
-same round."""
+{MIB} MiB of zeros each way, ours and kubectl's in turn in every round, one connection at a time. *Down*: from
+the first bytes that arrive to the last. *Up*: from the moment the process in the Pod says that it is ready
+to its word that all has come. So no start of a process is counted. kubectl's bytes are read from its pipe (exec)
+or its local port (port-forward) as ours are read from our adapter, in pieces of up to 1 MiB. The link runs the
+same command beside a session's agent, over its port-forward. *Ratio*: ours by kubectl's of the same round."""
 
 Open: TypeAlias = Callable[[Command], AbstractAsyncContextManager[Pipe]]
 
@@ -43,8 +40,7 @@ async def measure(place: Place, rounds: int) -> Table:
     """All ways in turn; the first round is thrown away."""
     await _start_pod(place)
     rates: dict[str, list[float]] = defaultdict(list)
-    with tempfile.TemporaryDirectory() as folder:
-        verbs = await place.verbs(place.cluster, Path(folder))
+    async with place.verbs(place.cluster) as verbs:
         session = await verbs.launch(place.request("exec"), lambda progress: None)
         await follow_start(verbs, session.id)
         ways: dict[str, Open] = {
