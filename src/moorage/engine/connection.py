@@ -17,13 +17,14 @@ from moorage.core.errors import ApiError, IntegrityError, LinkError, MoorageErro
 from moorage.core.kinds import NODES, PODS
 from moorage.core.plans.observation import LinkSeen
 from moorage.core.session import AgentExit, Diagnosis, Session
-from moorage.engine.bootstrap import connect, deliver, install_and_deliver
+from moorage.engine.bootstrap import deliver, install_and_deliver
 from moorage.engine.failure import ActionFailed
 from moorage.engine.helper import helper_binary
 from moorage.engine.link import open_link
+from moorage.engine.transports import Transports
 from moorage.ports.cluster import Cluster
 from moorage.ports.link import AgentStatus, ExitStatus, Link
-from moorage.ports.streams import ByteStream
+from moorage.ports.store import Store
 
 Say = Callable[[str, str], None]
 OPEN_TIMEOUT = 10.0
@@ -34,8 +35,9 @@ ANSWER_PAUSE = 0.04
 class Connection:
     """At most one open link. ``link`` is None while there is none."""
 
-    def __init__(self, cluster: Cluster, say: Say) -> None:
+    def __init__(self, cluster: Cluster, store: Store, say: Say) -> None:
         self._cluster = cluster
+        self._transports = Transports(cluster, store)
         self._say = say
         self._transport = ""
         self._reading: asyncio.Task[None] | None = None
@@ -77,15 +79,8 @@ class Connection:
     async def _dial(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> Link:
         """One attempt to reach agentctl; LinkError when nothing (or somebody else) answers."""
         async with asyncio.timeout(OPEN_TIMEOUT):
-            stream: ByteStream
-            stream, used = await connect(
-                self._cluster,
-                session.inventory.pod_name,
-                session.inventory.snapshot.main_container,
-                transport=self._transport or session.transport,
-            )
+            stream, self._transport = await self._transports.reach(session)
             link: Link = await open_link(stream, nonce, fence=fence, expect_pod_uid=pod_uid)
-        self._transport = used
         return link
 
     async def _bootstrap(self, session: Session, pod_uid: str, nonce: bytes) -> None:

@@ -48,7 +48,7 @@ class Owner:
         self._same: Observed[bool] = Unknown("not checked yet")
         self._followed: tuple[Link, str] | None = None
         self.session = session
-        self.connection = Connection(cluster, self._say)
+        self.connection = Connection(cluster, parts.store, self._say)
         self._pump = OutputPump(parts.store, lease, self._deliver)
         self._observer = Observer(cluster, parts.clock)
         self._wake = Wake(cluster, session.inventory, self._intent_number)

@@ -25,7 +25,7 @@ async def side_link(parts: Parts, session: Session) -> Link:
     if not isinstance(pod, Present) or pod.value.verdict is not Verdict.OWNED or not pod.value.main_running:
         raise Conflict(f"session {session.name} has no running Pod of its own", hint=_hint(session))
     nonce = bytes.fromhex((await parts.store.secrets.get(session.inventory.bootstrap_ref)).decode())
-    connection = Connection(cluster, lambda step, message: None)
+    connection = Connection(cluster, parts.store, lambda step, message: None)
     return await connection.join(session, pod.value.uid, nonce)
 
 
