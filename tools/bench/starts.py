@@ -27,9 +27,9 @@ BUDGET = {"exec": "≤ 250", "image": "≤ 120"}
 METHOD = """\
 One process, one event loop, one warm data folder. Rounds of a bare Pod, one with an init container that ends
 at once, a session with the helper by exec and one with the helper from an image, each round beginning with
-another. The image is on the node, the claim is bound, and all use the same one. *Bare Pod*: from sending the POST to a
-watch that shows its container running. *Session*: from sending the POST of its Pod to the hello that agentctl
-answered. Differences are taken within a round. The parts are of the same starts."""
+another. The image is on the node, the claim is bound, and all use the same one. *Bare Pod*: from sending the
+POST to a watch that shows its container running. *Session*: from sending the POST of its Pod to the hello
+that agentctl answered. Differences are taken within a round. The parts are of the same starts."""
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,10 @@ LISTEN = "".join(f"nc -ll -p {PORTS[c]} -e sh -c '{c[2]}' & " for c in (TAKE, GI
 METHOD = f"""\
 {MIB} MiB of zeros each way, ours and kubectl's in turn in every round, one connection at a time. *Down*: from
 the first bytes that arrive to the last. *Up*: from the moment the process in the Pod says that it is ready
-to its word that all has come. So no start of a process is counted. kubectl's bytes are read from its pipe (exec)
-or its local port (port-forward) as ours are read from our adapter, in pieces of up to 1 MiB. The link runs the
-same command beside a session's agent, over its port-forward. *Ratio*: ours by kubectl's of the same round."""
+to its word that all has come. So no start of a process is counted. kubectl's bytes are read from its pipe
+(exec) or its local port (port-forward) as ours are read from our adapter, in pieces of up to 1 MiB. The link
+runs the same command beside a session's agent, over its port-forward. *Ratio*: ours by kubectl's of the same
+round."""
 
 Open: TypeAlias = Callable[[Command], AbstractAsyncContextManager[Pipe]]
 
