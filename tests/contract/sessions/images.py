@@ -18,14 +18,16 @@ def import_pinned(cluster: Cluster, image: Image, folder: Path) -> str:
     """Import an image into every node; its reference, pinned by digest. Repeatable."""
     archive = folder / "image.tar"
     write_image(archive, image)
-    import_image(cluster, archive)
     with tarfile.open(archive) as tar:
         index = tar.extractfile("index.json")
         assert index is not None
         digest = json.loads(index.read())["manifests"][0]["digest"]
     pinned = f"{image.ref.rpartition(':')[0]}@{digest}"
-    for node in range(1, cluster.state.nodes + 1):
-        ctr(cluster, node, "images", "tag", "--force", image.ref, pinned)
+    nodes = range(1, cluster.state.nodes + 1)
+    if not all(pinned in ctr(cluster, node, "images", "ls", "-q", f"name=={pinned}") for node in nodes):
+        import_image(cluster, archive)
+        for node in nodes:
+            ctr(cluster, node, "images", "tag", "--force", image.ref, pinned)
     return pinned
 
 

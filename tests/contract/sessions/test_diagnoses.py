@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from testcluster.shell import wait_for
 from testcluster.testrun import RealCluster
 
 from .commands import Moorage
 from .conftest import Template
-from .verdicts import OWN_FAILURE, objects, recorded, told
+from .verdicts import OWN_FAILURE, failed_start, objects, recorded, told
 
 pytestmark = pytest.mark.node
 
-PATIENT = ("--start-timeout", "2s")
-"""For what may still mend itself: the verdict comes when the limit of the start is over."""
+ENFORCE = "pod-security.kubernetes.io/enforce"
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,16 @@ STARTS = {
         "image",
         ("localhost/absent:test",),
         main={"image": "localhost/absent:test", "imagePullPolicy": "Always"},
-        flags=("--workspace", "empty_dir", *PATIENT),
     ),
     "more processors than any node has": Case(
         "unschedulable",
         ("Insufficient cpu", "resources.requests"),
         main={"resources": {"requests": {"cpu": "4k"}}},
-        flags=("--workspace", "empty_dir", *PATIENT),
     ),
     "a label that no node has": Case(
         "unschedulable",
         ("node affinity/selector",),
         spec={"nodeSelector": {"disk": "made-of-cheese"}},
-        flags=("--workspace", "empty_dir", *PATIENT),
     ),
     "a claim that is not there": Case(
         "claim",
@@ -67,7 +64,6 @@ STARTS = {
         "config",
         ("absent-config",),
         main={"envFrom": [{"configMapRef": {"name": "absent-config"}}]},
-        flags=("--workspace", "empty_dir", *PATIENT),
     ),
     "an image without a shell": Case(
         "crash", ("use --helper image",), main={"image": "localhost/noshell:test"}
@@ -80,9 +76,7 @@ def test_a_start_that_cannot_work_is_diagnosed_and_releases_its_pod(
     moorage: Moorage, template: Template, kubectl: Callable[..., str], namespace: str, case: Case
 ) -> None:
     written = template(main=case.main, spec=case.spec)
-    done = moorage(
-        *moorage.run_args("--name", "poor", *case.flags, template=written, command=["true"]), code=OWN_FAILURE
-    )
+    done = failed_start(moorage, "poor", moorage.run_args(*case.flags, template=written, command=["true"]))
     told(done, case.category, *case.words)
     recorded(moorage, "poor", case.category)
     assert "pod/" not in objects(kubectl, namespace)
@@ -134,7 +128,7 @@ def test_what_a_quota_forbids_is_refused_before_anything_is_recorded(
 def test_what_pod_security_forbids_is_refused_with_the_fields_to_change(
     cluster: RealCluster, moorage: Moorage, template: Template, namespace: str
 ) -> None:
-    cluster.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    cluster.kubectl("label", "namespace", namespace, f"{ENFORCE}=restricted")
     done = moorage(*moorage.run_args(template=template(), command=["true"]), code=OWN_FAILURE)
     told(done, "pod_security", "runAsNonRoot", "allowPrivilegeEscalation")
     assert moorage("ls", "-o", "json").json()["items"] == []
@@ -164,16 +158,58 @@ def test_a_failed_start_that_is_mended_goes_on_with_resume(
     assert objects(cluster.kubectl, namespace) == "persistentvolumeclaim/later-claim\n"
 
 
+COUNT = ["sh", "-c", "echo x >> /workspace/f; wc -l < /workspace/f"]
+
+
+def held(moorage: Moorage, template: Template) -> str:
+    """A paused session that has run once; the name of its claim."""
+    flags = ("--name", "held", "--workspace-size", "16Mi")
+    assert moorage(*moorage.run_args(*flags, template=template(), command=COUNT)).out == b"1\n"
+    moorage("pause", "held")
+    claim: str = moorage.session("held")["workspace"]["claim"]
+    return claim
+
+
+def test_a_resume_that_is_forbidden_keeps_the_workspace_until_it_is_allowed(
+    cluster: RealCluster, moorage: Moorage, template: Template, namespace: str
+) -> None:
+    claim = held(moorage, template)
+    cluster.kubectl("label", "namespace", namespace, f"{ENFORCE}=restricted")
+    told(moorage("resume", "held", code=1), "pod_security", "violates PodSecurity")
+    recorded(moorage, "held", "pod_security")
+    assert objects(cluster.kubectl, namespace) == f"persistentvolumeclaim/{claim}\n"
+
+    cluster.kubectl("label", "namespace", namespace, f"{ENFORCE}-")
+    moorage("resume", "held")
+    moorage("attach", "held")
+    assert moorage("logs", "held").out == b"1\n2\n"
+
+
+def test_a_resume_waits_for_room_in_the_quota_and_says_so(
+    cluster: RealCluster, moorage: Moorage, template: Template, namespace: str
+) -> None:
+    held(moorage, template)
+    meta = {"name": "small", "namespace": namespace}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": {"hard": {"pods": "0"}}}
+    cluster.apply(quota)
+    _until_enforced(cluster, namespace)
+    resuming = moorage.start("resume", "held")
+    resuming.until_true("told of the quota", lambda: "exceeded quota" in resuming.err)
+
+    cluster.kubectl("-n", namespace, "delete", "quota", "small")
+    assert resuming.end().code == 0
+    moorage("attach", "held")
+    assert moorage("logs", "held").out == b"1\n2\n"
+
+
 def test_a_namespace_that_is_not_there_is_named_with_the_command_that_makes_it(
     moorage: Moorage, template: Template, kubeconfig: Path
 ) -> None:
-    place = ["--kubeconfig", kubeconfig, "-n", "absent-namespace"]
+    place: list[str | Path] = ["--kubeconfig", kubeconfig, "-n", "absent-namespace"]
     done = moorage("run", *place, "--template", template(), "--", "true", code=OWN_FAILURE)
     assert "kubectl create namespace absent-namespace" in done.err
     assert moorage("ls", "-o", "json").json()["items"] == []
 
 
 def _until_enforced(cluster: RealCluster, namespace: str) -> None:
-    from testcluster.shell import wait_for
-
     wait_for("the quota", lambda: cluster.get("quota", "small", "-n", namespace)["status"].get("hard"), 20)

@@ -13,7 +13,7 @@ from testcluster.testrun import RealCluster
 from .commands import Moorage
 from .conftest import Template
 from .images import helper_image_ref, import_pinned
-from .verdicts import OWN_FAILURE, objects, recorded, told
+from .verdicts import OWN_FAILURE, failed_start, objects, recorded, told
 
 pytestmark = pytest.mark.node
 
@@ -57,25 +57,21 @@ def test_a_helper_image_the_node_cannot_get_is_named(
     moorage: Moorage, template: Template, namespace: str
 ) -> None:
     reference = "localhost/no-helper@sha256:" + "0" * 64
-    flags = ("--name", "lost", "--workspace", "empty_dir", "--helper-image", reference)
-    done = moorage(
-        *moorage.run_args(*flags, "--start-timeout", "2s", template=template(), command=["true"]),
-        code=OWN_FAILURE,
-    )
+    flags = ("--workspace", "empty_dir", "--helper-image", reference)
+    run = moorage.run_args(*flags, template=template(), command=["true"])
+    done = failed_start(moorage, "lost", run)
     told(done, "image", "moorage-helper", reference)
-    recorded(moorage, "lost", "image")
+    assert "moorage-helper" in recorded(moorage, "lost", "image")["message"]
 
 
 def test_a_helper_image_without_a_helper_is_told_from_a_bad_agent_image(
     moorage: Moorage, template: Template
 ) -> None:
-    flags = ("--name", "empty", "--workspace", "empty_dir", "--helper-image", "localhost/busybox:test")
-    done = moorage(
-        *moorage.run_args(*flags, "--start-timeout", "5s", template=template(), command=["true"]),
-        code=OWN_FAILURE,
-    )
+    flags = ("--workspace", "empty_dir", "--helper-image", "localhost/busybox:test")
+    run = moorage.run_args(*flags, template=template(), command=["true"])
+    done = failed_start(moorage, "empty", run)
     told(done, "crash", "moorage-helper", "/agentctl")
-    recorded(moorage, "empty", "crash")
+    assert "moorage-helper" in recorded(moorage, "empty", "crash")["message"]
 
 
 def test_a_helper_image_of_another_architecture_is_told(
@@ -83,10 +79,8 @@ def test_a_helper_image_of_another_architecture_is_told(
 ) -> None:
     binary = Path(str(resources.files("moorage") / "_helper/arm64/agentctl"))
     wrong = import_pinned(local_cluster, Image("localhost/wrong-helper:test", {"agentctl": binary}), tmp_path)
-    flags = ("--name", "alien", "--workspace", "empty_dir", "--helper-image", wrong)
-    done = moorage(
-        *moorage.run_args(*flags, "--start-timeout", "5s", template=template(), command=["true"]),
-        code=OWN_FAILURE,
-    )
+    flags = ("--workspace", "empty_dir", "--helper-image", wrong)
+    run = moorage.run_args(*flags, template=template(), command=["true"])
+    done = failed_start(moorage, "alien", run)
     told(done, "platform", "moorage-helper", "--platform")
-    recorded(moorage, "alien", "platform")
+    assert "moorage-helper" in recorded(moorage, "alien", "platform")["message"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from testcluster.audit import Event
@@ -26,6 +27,18 @@ def told(done: Done, category: str, *words: str) -> None:
     assert hint.strip(), done.err
     for word in words:
         assert word in done.err, f"{word!r} is not in: {done.err}"
+
+
+def failed_start(moorage: Moorage, name: str, run: list[str | Path]) -> Done:
+    """A `moorage run` that must fail, with the verdict of what it waits for. What may still mend itself is
+    told when the limit of the start is over: a limit too short for this machine today is tried longer."""
+    for limit in ("2s", "10s", "60s"):
+        words = ["run", "--name", name, "--start-timeout", limit, *run[1:]]
+        done = moorage(*words, code=OWN_FAILURE)
+        if "  why: timeout\n" not in done.err:
+            break
+        moorage("rm", "-y", name)
+    return done
 
 
 def recorded(moorage: Moorage, name: str, category: str) -> Any:
