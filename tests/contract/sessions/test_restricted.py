@@ -88,7 +88,7 @@ def test_a_volume_that_may_hold_no_programs_is_diagnosed(
     first = moorage.start(*moorage.run_args(*args, template=template(spec=HOLD), command=["true"]))
     first.until_true("the Pod is held", lambda: in_hold(cluster, namespace, "[ -p /gate/open ]"))
     first.kill()
-    assert in_hold(cluster, namespace, "echo > /gate/open")
+    in_hold(cluster, namespace, "echo > /gate/open")  # may be killed with the container that it lets end
     mount_noexec(
         local_cluster, wait_for("the main container", lambda: main_container(cluster, namespace), 60)
     )
