@@ -76,9 +76,9 @@ class Story:
     """A verb, the commands that lead to it, and how it may end.
 
     ``ends``: the status once the verb was carried through. ``starts``: of how many starts of the agent the
-    output may tell more by then. ``back``: the command that undoes the verb, with the starts it adds; without
-    one the session is removed and the next point gets a fresh one. ``regret``: whoever finds the session
-    tries to resume it first, and may be told why that cannot be.
+    output may tell more by then. ``back``: the command that undoes the verb ("" where nothing needs
+    undoing), with the starts it adds; without one the session is removed and the next point gets a fresh one.
+    ``regret``: whoever finds the session tries to have it back first, and may be told why that cannot be.
     """
 
     verb: str
@@ -97,7 +97,7 @@ STORIES = {
     "pause": Story("pause", ("run -d",), "Paused", back=("resume", 1)),
     "resume a stopped one": Story("resume", ("run -d", "stop"), starts=(1,), back=("stop", 0)),
     "resume a paused one": Story("resume", ("run -d", "pause"), starts=(1,), back=("pause", 0)),
-    "reset": Story("reset", ("run -d",), starts=(1, 2), back=("ls", 0)),
+    "reset": Story("reset", ("run -d",), starts=(1, 2), back=("", 0)),
     "archive": Story("archive", ("run -d",), "Stopped"),
     "rm": Story("rm", ("run -d",), GONE),
     "rm, and back": Story("rm", ("run -d",), GONE, regret=True),
@@ -181,16 +181,19 @@ async def recorded(scene: Scene, story: Story, audit: Judge, administrator: Admi
     assert events
     assert calls_without_point(done.points, events) == []
     await ended(scene, story, subject)
-    await removed(story, subject)
+    if not subject.over:
+        await removed(subject)
     return done.points
 
 
 @dataclass
 class Subject:
-    """A data folder with at most one session; ``starts``: of how many starts its output tells at least."""
+    """A data folder with at most one session. ``starts``: of how many starts its output tells so far;
+    ``over``: it was judged to the end, the next point needs another."""
 
     person: Person
     starts: int
+    over: bool = False
 
 
 async def led(scene: Scene, story: Story) -> Subject:
@@ -206,9 +209,23 @@ async def killed(scene: Scene, story: Story, point: Point, subject: Subject) -> 
     done = await subject.person(*scene.words(story.verb), kill_at=point.text, code=None)
     if done.code == KILLED:
         found = (await subject.person("ls", "-a", "-o", "json")).json()["items"]
+        assert len(found) == 1 or (not found and (not story.lead or story.ends == GONE))
+        if story.regret and found and await had_back(subject):
+            return True
         await gone_on(scene, story, subject.person, done, len(found))
     await ended(scene, story, subject)
     return done.code == KILLED
+
+
+async def had_back(subject: Subject) -> bool:
+    """Whether a session whose removal was cut short could be resumed; a clear reason, where not."""
+    tried = await subject.person("resume", NAME, code=None)
+    if tried.code:
+        assert "  why: " in tried.err, tried.err
+        assert "  hint: " in tried.err, tried.err
+        return False
+    subject.starts = await output_tells(subject.person, {subject.starts, subject.starts + 1})
+    return True
 
 
 async def unanswered(scene: Scene, story: Story, point: Point, subject: Subject) -> bool:
@@ -220,10 +237,6 @@ async def unanswered(scene: Scene, story: Story, point: Point, subject: Subject)
 
 async def gone_on(scene: Scene, story: Story, person: Person, done: Outcome, found: int) -> None:
     """What a person does who finds the session, or none, as the killed command left it."""
-    assert found == 1 or (found == 0 and (not story.lead or story.ends == GONE))
-    if story.regret and found:
-        tried = await person("resume", NAME, code=None)
-        assert tried.code == 0 or ("  why: " in tried.err and "  hint: " in tried.err), tried.err
     if story.verb == "run" and found:
         follower = await person("attach", NAME, code=story.code)
         whole = (await person("logs", NAME)).out
@@ -237,16 +250,20 @@ async def gone_on(scene: Scene, story: Story, person: Person, done: Outcome, fou
 
 
 async def ended(scene: Scene, story: Story, subject: Subject) -> None:
-    """The one state the verb ends in, whatever came in between."""
+    """The one state the verb ends in, whatever came in between; without a way back, to its removal."""
     if story.ends == GONE:
+        await removed(subject)
         return
     session = (await subject.person("describe", NAME, "-o", "json")).json()
     assert session["status"] == story.ends, session
     more = 0
     if story.back is not None:
         command, more = story.back
-        await subject.person(*scene.words(command))
+        if command:
+            await subject.person(*scene.words(command))
     subject.starts = await output_tells(subject.person, {subject.starts + n + more for n in story.starts})
+    if story.back is None:
+        await removed(subject)
 
 
 async def output_tells(person: Person, starts: set[int]) -> int:
@@ -258,12 +275,13 @@ async def output_tells(person: Person, starts: set[int]) -> int:
     return whole[out]
 
 
-async def removed(story: Story, subject: Subject) -> None:
-    """`rm`, and the data folder holds nothing of the session."""
-    if story.ends != GONE:
+async def removed(subject: Subject) -> None:
+    """`rm`, where something is left to remove, and the data folder holds nothing of the session."""
+    if (await subject.person("ls", "-a", "-o", "json")).json()["items"]:
         await subject.person("rm", "-y", NAME)
     assert subject.person.left() == []
     subject.person.forget()
+    subject.over = True
 
 
 Act = Callable[[Scene, Story, Point, Subject], Awaitable[bool]]
@@ -284,20 +302,17 @@ async def at_each(points: list[Point], scene: Scene, story: Story, act: Act) -> 
             point = waiting.pop()
             try:
                 for _ in range(TRIES):
-                    subject = subject or await led(scene, story)
-                    reached = await act(scene, story, point, subject)
-                    if story.back is None:
-                        await removed(story, subject)
-                        subject = None
-                    if reached:
+                    if subject is None or subject.over:
+                        subject = await led(scene, story)
+                    if await act(scene, story, point, subject):
                         passed.add(point.text)
                         break
             except (AssertionError, TimeoutError):
                 where = subject.person.home if subject else ""
                 faults.append(f"at {point.text} ({where}): {traceback.format_exc(limit=-2)}")
                 subject = None  # what became of this session is for a person to look at
-        if subject is not None:
-            await removed(story, subject)
+        if subject is not None and not subject.over:
+            await removed(subject)
 
     await asyncio.gather(*(work() for _ in range(AT_ONCE)))
     assert not faults, f"{len(faults)} of {len(points)}\n" + "\n".join(faults)
