@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from moorage.core import owned
 from moorage.core.bootstrap import entrypoint
-from moorage.core.diagnosis import Presence, diagnose_claim, diagnose_pod, interruption_cause, pod_gone
+from moorage.core.diagnosis import Presence, deletion, diagnose_claim, diagnose_pod, interruption_cause
 from moorage.core.diagnosis.interruption import OOM, RESTARTED
 from moorage.core.errors import ApiError
 from moorage.core.kinds import CLAIMS, EVENTS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, Json, Resource
@@ -77,7 +77,7 @@ class Observer:
         judged = judge_pod(pod, session.identity, inventory, _expected_pod(session, pod))
         deleting = bool(pod["metadata"].get("deletionTimestamp"))
         node = await self._node(pod) if deleting else Unknown("not asked for")
-        presence = pod_gone(Present(pod), node, now).presence
+        ending = deletion(pod, node, now).presence
         running, diagnosis = main.state == "running", None
         if not running:
             self.raw_events = await self.events(pod)
@@ -88,8 +88,8 @@ class Observer:
             conflict=_conflict(judged),
             phase=(pod.get("status") or {}).get("phase", "Pending"),
             deleting=deleting,
-            overdue=deleting and presence in (Presence.STUCK, Presence.GONE),
-            node_gone=deleting and presence is Presence.GONE,
+            overdue=ending in (Presence.STUCK, Presence.GONE),
+            node_gone=ending is Presence.GONE,
             main_running=running,
             container_id=main.container_id,
             cause=_cause(pod, main),

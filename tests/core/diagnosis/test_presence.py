@@ -1,4 +1,4 @@
-"""A Pod is gone only when nothing of it can still run; anything less never lets a second one start."""
+"""A Pod being deleted is gone only when its node is; anything less never lets a second one start."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from moorage.core.diagnosis import PodPresence, Presence, pod_gone
+from moorage.core.diagnosis import PodPresence, Presence, deletion
 from moorage.core.observed import Absent, Observed, Present, Unknown
 
 Json = dict[str, Any]
@@ -16,21 +16,17 @@ SILENT = Present({"status": {"conditions": [{"type": "Ready", "status": "Unknown
 UNREAD: Unknown = Unknown("not allowed")
 
 
-def seen(
-    phase: str = "Running", *, deleting: bool = False, node: str = "n1", **metadata: Any
-) -> Present[Json]:
+def seen(phase: str = "Running", *, deleting: bool = False, node: str = "n1", **metadata: Any) -> Json:
     if deleting:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     spec = {"nodeName": node} if node else {}
-    return Present({"metadata": metadata, "spec": spec, "status": {"phase": phase}})
+    return {"metadata": metadata, "spec": spec, "status": {"phase": phase}}
 
 
-CASES: list[tuple[Observed[Json], Observed[Json], float, Presence]] = [
-    (Absent(), UNREAD, 0, Presence.GONE),
-    (Unknown("timeout"), READY, 0, Presence.UNKNOWN),
-    (Unknown("timeout"), Absent(), 0, Presence.UNKNOWN),
-    (seen("Failed"), UNREAD, 0, Presence.GONE),
-    (seen("Succeeded"), UNREAD, 0, Presence.GONE),
+CASES: list[tuple[Json, Observed[Json], float, Presence]] = [
+    (seen("Failed"), UNREAD, 0, Presence.HERE),
+    (seen("Failed", deleting=True), READY, 600, Presence.TERMINATING),
+    (seen("Failed", deleting=True), SILENT, 600, Presence.STUCK),
     (seen("Running"), READY, 0, Presence.HERE),
     (seen("Running"), Absent(), 0, Presence.HERE),
     (seen("Unknown"), SILENT, 0, Presence.HERE),
@@ -46,20 +42,18 @@ CASES: list[tuple[Observed[Json], Observed[Json], float, Presence]] = [
 
 
 @pytest.mark.parametrize(("pod", "node", "after", "verdict"), CASES)
-def test_presence_of_a_pod(
-    pod: Observed[Json], node: Observed[Json], after: float, verdict: Presence
-) -> None:
-    assert pod_gone(pod, node, DUE + after).presence is verdict
+def test_presence_of_a_pod(pod: Json, node: Observed[Json], after: float, verdict: Presence) -> None:
+    assert deletion(pod, node, DUE + after).presence is verdict
 
 
 def test_a_stuck_pod_says_node_lost_and_a_held_one_says_who_holds_it() -> None:
-    assert pod_gone(seen(deleting=True), SILENT, DUE + 600) == PodPresence(Presence.STUCK, "NodeLost")
+    assert deletion(seen(deleting=True), SILENT, DUE + 600) == PodPresence(Presence.STUCK, "NodeLost")
     held = seen(deleting=True, finalizers=["example.com/hold"])
-    assert "example.com/hold" in pod_gone(held, READY, DUE + 600).why
+    assert "example.com/hold" in deletion(held, READY, DUE + 600).why
 
 
 @pytest.mark.parametrize("odd", ["", "yesterday", "0001-01-01T00:00:00Z"])
-def test_a_deletion_time_that_makes_no_sense_never_makes_a_pod_gone(odd: str) -> None:
+def test_a_deletion_time_that_makes_no_sense_never_makes_a_deletion(odd: str) -> None:
     pod = seen()
-    pod.value["metadata"]["deletionTimestamp"] = odd or "x"
-    assert pod_gone(pod, Absent(), DUE).presence is Presence.TERMINATING
+    pod["metadata"]["deletionTimestamp"] = odd or "x"
+    assert deletion(pod, Absent(), DUE).presence is Presence.TERMINATING

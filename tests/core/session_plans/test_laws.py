@@ -56,7 +56,7 @@ def test_only_an_owned_pod_is_deleted_and_by_the_uid_that_was_seen(record: Sessi
         pod: PodSeen = look.pod.value
         assert pod.verdict is Verdict.OWNED
         assert action.uid == pod.uid
-        assert not pod.deleting or pod.gone, "a terminating Pod may still run: a person frees it"
+        assert not pod.deleting or pod.abandoned, "its kubelet ends it, else a person frees it"
 
 
 @MANY

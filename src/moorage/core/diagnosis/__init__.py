@@ -10,18 +10,18 @@ from moorage.core.diagnosis.api import diagnose_api
 from moorage.core.diagnosis.claim import claim_missing, diagnose_claim
 from moorage.core.diagnosis.interruption import interruption_cause
 from moorage.core.diagnosis.pod import diagnose_pod
-from moorage.core.diagnosis.presence import PodPresence, Presence, pod_gone
+from moorage.core.diagnosis.presence import PodPresence, Presence, deletion
 from moorage.core.diagnosis.progress import start_steps
 
 __all__ = [
     "PodPresence",
     "Presence",
     "claim_missing",
+    "deletion",
     "diagnose_agent_exit",
     "diagnose_api",
     "diagnose_claim",
     "diagnose_pod",
     "interruption_cause",
-    "pod_gone",
     "start_steps",
 ]

@@ -1,7 +1,7 @@
-"""Is a Pod gone? Absent, Failed, Succeeded, or terminating past grace with its node gone (docs/design.md §4).
+"""How far the deletion of a Pod has come, and whether anybody is left to finish it (docs/design.md §4).
 
 Called by ``engine.observe`` before a replacement Pod is planned: a second Pod on the same workspace is the
-one mistake that cannot be taken back. Running or terminating on a silent node is not gone.
+one mistake that cannot be taken back. Terminating on a silent node is not gone.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ LATENESS = 30.0
 
 
 class Presence(StrEnum):
-    """``stuck``: its grace is over and its node does not answer; only a person can free it."""
+    """``stuck``: its grace is over and its node does not answer; ``gone``: over, and there is no node."""
 
     HERE = "here"
     TERMINATING = "terminating"
     STUCK = "stuck"
     GONE = "gone"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -35,23 +34,18 @@ class PodPresence:
     why: str = ""
 
 
-def pod_gone(pod: Observed[Json], node: Observed[Json], now: float) -> PodPresence:
-    """``node``: the Node the Pod is bound to (Absent only when a read proved it; pass Unknown when it was
-    not asked for). ``now``: seconds since the epoch by the API server's clock, since deletionTimestamp is
+def deletion(pod: Json, node: Observed[Json], now: float) -> PodPresence:
+    """Of a Pod that is there, whatever its phase: of one that has Failed nothing runs, but its kubelet still
+    takes it away. ``node``: the Node it is bound to (Absent only when a read proved it; pass Unknown when it
+    was not asked for). ``now``: seconds since the epoch by the API server's clock, since deletionTimestamp is
     its time."""
-    if isinstance(pod, Unknown):
-        return PodPresence(Presence.UNKNOWN, pod.why)
-    if isinstance(pod, Absent):
-        return PodPresence(Presence.GONE, "Absent")
-    status, metadata = pod.value.get("status") or {}, pod.value.get("metadata") or {}
-    if status.get("phase") in ("Failed", "Succeeded"):
-        return PodPresence(Presence.GONE, str(status.get("reason") or status["phase"]))
+    metadata = pod.get("metadata") or {}
     if not metadata.get("deletionTimestamp"):
         return PodPresence(Presence.HERE)
     # The API server sets deletionTimestamp to the moment at which grace ends.
     due = parse_time(metadata["deletionTimestamp"])
     late = now - due if due is not None else 0.0
-    scheduled = bool((pod.value.get("spec") or {}).get("nodeName"))
+    scheduled = bool((pod.get("spec") or {}).get("nodeName"))
     if late > 0 and scheduled and isinstance(node, Absent):
         return PodPresence(Presence.GONE, "its node is gone")
     if late > LATENESS and scheduled and isinstance(node, Unknown):

@@ -145,7 +145,7 @@ def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | Non
 
 def _remove_pod(session: Session, pod: PodSeen, seen: Seen, now: float, phase: Phase) -> Plan:
     leaving = enter(session, phase, now)
-    if pod.deleting and not pod.gone:
+    if pod.deleting and not pod.abandoned:  # its containers may have ended: the kubelet does the rest
         reason = "node lost" if pod.overdue else ""
         return Plan(enter(session, phase, now, reason=reason), None, Retry(2.0 if pod.overdue else 1.0))
     return retry(leaving, DeletePod(pod.uid, now=pod.deleting), seen.trouble)

@@ -11,6 +11,9 @@ from enum import StrEnum
 from moorage.core.observed import Observed
 from moorage.core.session import AgentExit, Diagnosis
 
+ENDED = ("Failed", "Succeeded")
+"""Pod phases in which no container runs, or ever will again."""
+
 
 class Verdict(StrEnum):
     """Whose object holds our name. ``adoptable``: carries a nonce of ours and every owned field, but its
@@ -41,9 +44,14 @@ class PodSeen:
     nonce: str = ""
 
     @property
+    def abandoned(self) -> bool:
+        """Being deleted, nothing of it runs, and nobody on its node finishes the deletion."""
+        return self.deleting and self.overdue and (self.node_gone or self.phase in ENDED)
+
+    @property
     def gone(self) -> bool:
         """docs/design.md section 4: nothing of it runs, or ever will again."""
-        return self.phase in ("Failed", "Succeeded") or (self.deleting and self.overdue and self.node_gone)
+        return self.phase in ENDED or self.abandoned
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,8 @@ def _owned_pod(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan:
     if pod.gone:
         if not keeps_workspace(session) and holds_work(session):
             return _replace(session, now, pod.cause or pod.phase)
-        return retry(_note(session, pod, now), DeletePod(pod.uid, now=pod.deleting), seen.trouble)
+        if not pod.deleting or pod.abandoned:
+            return retry(_note(session, pod, now), DeletePod(pod.uid, now=pod.deleting), seen.trouble)
     if pod.deleting:
         cause = "node lost" if pod.overdue else "Pod deleted"
         return Plan(enter(session, Phase.INTERRUPTED, now, reason=cause), None, Retry(2.0))
