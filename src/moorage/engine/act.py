@@ -165,6 +165,7 @@ class Actor:
         if status.state == "none" and session.restarts:
             # A new Pod after an unplanned end: what the old one had not yet sent is lost, and said so.
             end = await self._store.transcripts.append(session.id, Gap(end, None), self._lease)
+            self._say("warning", f"output after byte {end} that was not fetched from the old Pod is lost")
         agent = session.agent
         spec = ProcessSpec(argv=agent.argv, env=await self._env(session), cwd=agent.cwd, tty=agent.tty)
         started = await link.start_agent(spec, base_offset=end, start_id=start_id)

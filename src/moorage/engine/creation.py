@@ -44,8 +44,8 @@ class Creation:
         try:
             admitted = await self._cluster.create(resource, expected, session.inventory.namespace)
         except ApiError as error:
-            if error.problem.sent == "no":
-                await self._save(spend(session, nonce))
+            if error.problem.sent == "no" and error.problem.reason != "AlreadyExists":
+                await self._save(spend(session, nonce))  # else what exists may be the answer: sent twice
             raise ActionFailed(diagnose_api(error.problem, f"create {resource.kind} {name}")) from error
         conflicts = compare(expected, admitted)
         if conflicts:

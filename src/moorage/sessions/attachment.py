@@ -8,7 +8,8 @@ What is delivered is on record before it is shown: a client killed in between ne
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator
 
 from moorage.core.errors import Conflict, LinkError
 from moorage.core.session import AgentExit, Phase, Session
@@ -32,10 +33,15 @@ class SessionAttachment:
         self._offset = 0
         self._owner: Owner | None = None
         self._side: Link | None = None
+        self._following: AsyncGenerator[Happening, None] | None = None
         self._queue: asyncio.Queue[Happening | None] = asyncio.Queue()
 
-    async def happenings(self) -> AsyncIterator[Happening]:
+    def happenings(self) -> AsyncIterator[Happening]:
         """See the port."""
+        self._following = self._follow()
+        return self._following
+
+    async def _follow(self) -> AsyncGenerator[Happening, None]:
         session = await self._parts.store.sessions.get(self._name)
         if not self._from_start:
             self._offset = await self._parts.store.transcripts.delivered(session.id)
@@ -44,8 +50,9 @@ class SessionAttachment:
                 yield item
             owner = await self._own(session)
             if owner is not None:
-                async for happening in self._drive(owner):
-                    yield happening
+                async with contextlib.aclosing(self._drive(owner)) as driven:
+                    async for happening in driven:
+                        yield happening
                 return
             session = await self._parts.store.sessions.get(session.id)
             if _over(session):
@@ -81,7 +88,7 @@ class SessionAttachment:
             raise
         return Owner(self._parts, cluster, session, lease, self._queue.put_nowait)
 
-    async def _drive(self, owner: Owner) -> AsyncIterator[Happening]:
+    async def _drive(self, owner: Owner) -> AsyncGenerator[Happening, None]:
         self._owner, tasks = owner, []
         try:
             async for item in self._stored(owner.session.id):  # what the owner before us still brought
@@ -134,6 +141,8 @@ class SessionAttachment:
         await (await self._link()).signal(number)
 
     async def close(self) -> None:
+        if self._following is not None:
+            await self._following.aclose()  # lets go of the session now, not when memory is cleaned up
         if self._side is not None:
             await self._side.close()
             self._side = None

@@ -108,7 +108,8 @@ class Owner:
                     hint="name the right one with --context and -n; nothing was changed",
                 )
             await self._carry_out(plan)
-            if until is not None and until(self.session):
+            seen = not isinstance(plan.settle, Retry)  # else the state is the recorded one, not a look's
+            if until is not None and seen and until(self.session):
                 return self.session
             if isinstance(plan.settle, Terminal) and self.session.intent == plan.session.intent:
                 return self.session

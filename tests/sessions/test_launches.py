@@ -1,0 +1,123 @@
+"""A launch checks all it can, then records; nothing is recorded or created when it raises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from moorage.core.errors import Conflict, MoorageError, NotFound, SessionFailed
+from moorage.core.kinds import CLAIMS, NAMESPACES, PODS
+from moorage.core.session import HelperSpec, Session
+
+from .fake_cluster import FORBIDDEN, status
+from .stage import Stage
+
+DENIED = status(403, "Forbidden", PODS, "x")
+
+
+async def test_the_server_is_asked_by_dry_run_before_anything_is_on_record(stage: Stage) -> None:
+    session = await stage.launch()
+    dry = [call.plural for call in stage.cluster.calls if call.verb == "dry-run"]
+    assert dry == ["persistentvolumeclaims", "pods"]
+    assert stage.cluster.writes() == []
+    assert (await stage.record()) == session
+
+
+@pytest.mark.parametrize("resource", [PODS, CLAIMS], ids=["pod", "claim"])
+async def test_what_the_server_would_refuse_is_never_recorded(stage: Stage, resource: Any) -> None:
+    stage.cluster.fail("dry-run", resource, DENIED)
+    with pytest.raises(SessionFailed):
+        await stage.launch()
+    await nothing_kept(stage)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"source": "/nowhere/at/all"},
+        {"env": {"MOORAGE_X": "1"}},
+        {"env": {"A=B": "1"}},
+        {"helper": HelperSpec("image")},
+        {"main_container": "other"},
+        {"platform": "linux/s390x"},
+    ],
+    ids=["source", "reserved env", "bad env", "no helper image", "no such container", "platform"],
+)
+async def test_what_can_be_refused_is_refused_before_anything_is_recorded(
+    stage: Stage, fault: dict[str, Any]
+) -> None:
+    with pytest.raises(MoorageError):
+        await stage.launch(**fault)
+    await nothing_kept(stage)
+
+
+async def nothing_kept(stage: Stage) -> None:
+    assert stage.cluster.writes() == []
+    assert await stage.store.sessions.list_all(include_archived=True) == []
+    with pytest.raises(NotFound):
+        await stage.record()
+
+
+async def test_a_name_that_is_taken_leaves_nothing_of_the_second_session(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stage.launch()
+    offered: list[str] = []
+    add = stage.store.sessions.add
+
+    async def noted(session: Session, secrets: Mapping[str, bytes]) -> None:
+        offered.extend(secrets)
+        await add(session, secrets)
+
+    monkeypatch.setattr(stage.store.sessions, "add", noted)
+    (tmp_path / "tree").mkdir()
+    with pytest.raises(Conflict):
+        await stage.launch(source=str(tmp_path / "tree"), env={"A": "1"})
+    assert len(offered) == 2
+    for ref in offered:
+        with pytest.raises(NotFound):
+            await stage.store.secrets.get(ref)
+    assert not list((tmp_path / "sources").glob("*.tar"))
+
+
+async def test_values_of_the_environment_are_in_the_secret_store_and_nowhere_else(
+    stage: Stage, tmp_path: Path
+) -> None:
+    session = await stage.running(env={"TOKEN": "planted-value"})
+    assert "TOKEN" in session.agent.env_names
+    assert b"planted-value" not in msgspec.json.encode(session)
+    assert stage.agent.starts[0].env == {"TOKEN": "planted-value"}
+    assert "planted-value" not in repr(stage.cluster.objects)
+    assert "planted-value" not in repr(stage.said)
+    for file in (tmp_path / "data").iterdir():
+        assert b"planted-value" not in file.read_bytes(), file.name
+
+
+async def test_neither_the_link_secret_nor_any_credential_is_in_the_record_or_the_pod(stage: Stage) -> None:
+    session = await stage.running()
+    secret = (await stage.store.secrets.get(session.inventory.bootstrap_ref)).decode()
+    assert len(secret) == 64
+    assert secret not in repr(session)
+    assert secret not in repr(stage.cluster.objects)
+    assert secret not in {n.nonce for n in session.inventory.nonces}
+
+
+async def test_the_namespaces_uid_is_recorded_at_launch(stage: Stage) -> None:
+    session = await stage.launch()
+    assert session.inventory.namespace_uid == stage.cluster.only(NAMESPACES)["metadata"]["uid"]
+
+
+async def test_a_namespace_that_is_not_there_is_named(stage: Stage) -> None:
+    stage.cluster.drop(NAMESPACES, "agents")
+    with pytest.raises(NotFound, match="agents") as missing:
+        await stage.launch()
+    assert "kubectl create namespace agents" in missing.value.hint
+
+
+async def test_a_namespace_that_may_not_be_read_does_not_stop_a_launch(stage: Stage) -> None:
+    stage.cluster.fail("get", NAMESPACES, FORBIDDEN)
+    assert (await stage.launch()).inventory.namespace_uid == ""
