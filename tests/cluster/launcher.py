@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from testcluster import audit, lifecycle, provisioner  # noqa: E402
+from testcluster import audit, lifecycle, provisioner, requirements  # noqa: E402
 from testcluster.build import bin_dir, build  # noqa: E402
 from testcluster.cluster import Cluster, Died, default_dir  # noqa: E402
 from testcluster.controlplane import compact  # noqa: E402
@@ -66,6 +66,8 @@ def parser() -> argparse.ArgumentParser:
     command("compact", "drop etcd's history: old versions answer 410 Gone")
     writes = command("writes", "writes by user agent, verb and resource, from the audit log")
     writes.add_argument("--agent", default="", help="only user agents that contain this")
+    packages = command("require", "install Debian packages that are missing (as root), or name them")
+    packages.add_argument("package", nargs="+", choices=sorted(requirements.EVERY))
     command("provisioner", "serve volumes (started by up)")
     image = commands.add_parser("image", help="write or import test images").add_subparsers(
         dest="action", required=True
@@ -181,6 +183,7 @@ COMMANDS: dict[str, Callable[[Cluster, argparse.Namespace], None]] = {
     "build": _build,
     "image": _image,
     "writes": _writes,
+    "require": lambda cluster, args: requirements.require(args.package),
     "start": lambda cluster, args: lifecycle.start(cluster, args.component),
     "stop": lambda cluster, args: lifecycle.stop(cluster, args.component),
     "restart": lambda cluster, args: lifecycle.restart(cluster, args.component),

@@ -1,7 +1,7 @@
-"""What the machine must have before anything is built or started, and how it gets there.
+"""What the machine must have before anything is built, started or tested, and how it gets there.
 
-Called by build and up. As root on Debian it installs what is missing; anywhere else it names it.
-It never changes an installed package.
+Called by build and up, by tests that need a program, and through `launcher.py require` by `./dev test`.
+As root on Debian it installs what is missing; anywhere else it names it. It never changes what is installed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from .shell import Failure, run, say
@@ -28,12 +29,19 @@ NODE = {
     "mount": "mount",
     "busybox-static": "busybox",
 }
+# What only some tests call, beside the cluster
+TESTS = {"qemu-user": "qemu-aarch64", "dash": "dash", "bash": "bash"}
+EVERY = {**CONTROL_PLANE, **NODE, **TESTS}
 
 
 def missing_packages(nodes: bool) -> list[str]:
     """Debian packages this machine lacks for a control plane, or for nodes too."""
-    wanted = {**CONTROL_PLANE, **(NODE if nodes else {})}
-    return [package for package, proof in wanted.items() if not _present(package, proof)]
+    return missing_of([*CONTROL_PLANE, *(NODE if nodes else ())])
+
+
+def missing_of(packages: Iterable[str]) -> list[str]:
+    """Those of EVERY's packages that this machine lacks."""
+    return [package for package in packages if not _present(package, EVERY[package])]
 
 
 def _present(package: str, proof: str) -> bool:
@@ -47,8 +55,23 @@ def _present(package: str, proof: str) -> bool:
 
 
 def require_packages(nodes: bool) -> None:
-    """Install what is missing, or raise Failure with the names and the command."""
-    missing = missing_packages(nodes)
+    """Install what a control plane, or nodes too, need; or raise Failure with the names and the command."""
+    require([*CONTROL_PLANE, *(NODE if nodes else ())])
+
+
+def require_program(name: str) -> str:
+    """The path of a program of EVERY, installed first if need be. Raises Failure as `require` does."""
+    [package] = [package for package, proof in EVERY.items() if proof == name]
+    require([package])
+    found = shutil.which(name)
+    assert found is not None
+    return found
+
+
+def require(packages: Iterable[str]) -> None:
+    """Install those of EVERY's packages that are missing, or raise Failure with the names and the command."""
+    packages = list(packages)
+    missing = missing_of(packages)
     if not missing:
         return
     names = " ".join(missing)
@@ -66,7 +89,7 @@ def require_packages(nodes: bool) -> None:
         say("apt-get update, because the package lists are missing or old")
         run("apt-get", "-q", "update", env=env)
         run(*install, env=env)
-    if left := missing_packages(nodes):
+    if left := missing_of(packages):
         raise Failure(f"still missing after apt-get install: {' '.join(left)}")
 
 

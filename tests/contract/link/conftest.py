@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import platform
-from collections.abc import AsyncIterator
+import shutil
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from testcluster.requirements import require_program
 
 from hatch_build import build_helpers
 from moorage.engine.link import AgentLink
 from tests.contract.link.loopback import Agentctl
 
 HOST = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+
+
+@pytest.fixture
+def program(pytestconfig: pytest.Config) -> Callable[[str], str]:
+    """`program(name)` → path of a program of the system; as root it is installed first if need be."""
+
+    def find(name: str) -> str:
+        if found := shutil.which(name):
+            return found
+        if os.geteuid():
+            pytest.skip(f"{name} is not installed, and only root may install it")
+        capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+            return require_program(name)  # what is done to the machine is said
+
+    return find
 
 
 @pytest.fixture(scope="session")

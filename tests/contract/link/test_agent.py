@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -132,7 +133,8 @@ async def test_drain_ends_grandchildren_that_ignore_term_and_sessions_of_their_o
 ) -> None:
     pids = tmp_path / "pids"
     hidden = f"trap '' TERM; echo $$ >> {pids}; while :; do sleep 1; done"
-    script = f"""(trap '' TERM; setsid sh -c "{hidden}" & sh -c "{hidden}") & echo $$ >> {pids}
+    setsid = f"'{sys.executable}' -c 'import os, sys; os.setsid(); os.execvp(sys.argv[1], sys.argv[1:])'"
+    script = f"""(trap '' TERM; {setsid} sh -c "{hidden}" & sh -c "{hidden}") & echo $$ >> {pids}
         while [ $(wc -l < {pids}) -lt 3 ]; do sleep 0.05; done; echo ready; wait"""
     await link.start_agent(shell(script.replace("$$ >>", "\\$$ >>", 1)), base_offset=0, start_id="a")
     await first_output(link, b"ready")

@@ -1,9 +1,11 @@
-"""The arm64 helper, run by qemu's user mode: hello, a process, files."""
+"""The arm64 helper, run by qemu's user mode: hello, a process, files.
+
+Tier 4, since that is where packages of the system may be installed; no cluster is used.
+"""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -14,14 +16,14 @@ from tests.contract.link.loopback import Agentctl
 from tests.contract.link.test_files import names, pieces, tar
 from tests.contract.link.test_run import both
 
-QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
+pytestmark = pytest.mark.node
 
 
 @pytest.fixture
-async def foreign(helpers: dict[str, Path], tmp_path: Path) -> AsyncIterator[Agentctl]:
-    if QEMU is None:
-        pytest.skip("qemu-aarch64 is not installed")
-    container = Agentctl([QEMU, str(helpers["arm64"])], tmp_path)
+async def foreign(
+    program: Callable[[str], str], helpers: dict[str, Path], tmp_path: Path
+) -> AsyncIterator[Agentctl]:
+    container = Agentctl([program("qemu-aarch64"), str(helpers["arm64"])], tmp_path)
     await container.receive()
     await container.start()
     yield container

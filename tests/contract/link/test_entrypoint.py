@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,17 @@ from moorage.core.errors import IntegrityError
 from tests.contract.link.conftest import HOST
 from tests.contract.link.loopback import Agentctl
 
-SHELLS = {
-    name: argv
-    for name, argv in {"dash": ["dash"], "busybox": ["busybox", "sh"], "bash": ["bash"]}.items()
-    if shutil.which(argv[0])
-}
+SHELLS = {"sh": ["sh"], "dash": ["dash"], "bash": ["bash"], "busybox": ["busybox", "sh"]}
+# A machine without one of them runs it in tier 4, where packages may be installed.
+EACH = [pytest.param(name, marks=() if shutil.which(name) else pytest.mark.node) for name in SHELLS]
+
+
+@pytest.fixture
+def shell(request: pytest.FixtureRequest, program: Callable[[str], str]) -> str:
+    """The name of a shell that is there."""
+    name: str = request.param
+    program(name)
+    return name
 
 
 class Container(Agentctl):
@@ -50,7 +57,7 @@ class Container(Agentctl):
         return out.decode()
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", EACH, indirect=True)
 async def test_the_loop_becomes_agentctl_once_both_deliveries_are_there(
     helpers: dict[str, Path], tmp_path: Path, shell: str
 ) -> None:
@@ -66,7 +73,7 @@ async def test_the_loop_becomes_agentctl_once_both_deliveries_are_there(
     await container.close()
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", EACH, indirect=True)
 async def test_term_ends_the_waiting_loop_at_once(tmp_path: Path, shell: str) -> None:
     container = Container(SHELLS[shell], tmp_path)
     process = await asyncio.create_subprocess_exec(*container.binary)
@@ -76,7 +83,7 @@ async def test_term_ends_the_waiting_loop_at_once(tmp_path: Path, shell: str) ->
     assert await process.wait() == 143
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", EACH, indirect=True)
 async def test_damaged_bytes_are_never_put_in_place(
     helpers: dict[str, Path], tmp_path: Path, shell: str
 ) -> None:
