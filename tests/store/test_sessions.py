@@ -37,6 +37,15 @@ async def test_a_second_session_of_the_same_name_or_id_is_a_conflict(
     assert [s.id for s in await store.sessions.list_all()] == ["s00000000001"]
 
 
+async def test_a_session_comes_with_its_secrets_or_neither_does(store: Store) -> None:
+    await store.sessions.add(a_session(), {"session:1:env": b"TOKEN=x"})
+    assert await store.secrets.get("session:1:env") == b"TOKEN=x"
+    with pytest.raises(Conflict):
+        await store.sessions.add(a_session("s00000000002"), {"session:2:env": b"TOKEN=y"})
+    with pytest.raises(NotFound):
+        await store.secrets.get("session:2:env")
+
+
 async def test_an_unknown_name_is_not_found_and_the_nearest_one_is_offered(store: Store) -> None:
     await store.sessions.add(a_session())
     with pytest.raises(NotFound) as caught:
