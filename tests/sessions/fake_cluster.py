@@ -162,10 +162,11 @@ class FakeCluster:
         self, resource: Resource, obj: Json, namespace: str | None = None, *, dry_run: bool = False
     ) -> Json:
         name = obj["metadata"]["name"]
+        if not dry_run:
+            self.posted(obj)
         lost = self._note("dry-run" if dry_run else "create", resource, name)
         if dry_run:
             return deepcopy(obj)
-        self.posted(obj)
         if (resource.plural, name) in self.objects:
             raise ApiError(status(409, "AlreadyExists", resource, name))
         admitted = deepcopy(obj)

@@ -1,0 +1,154 @@
+"""Sources are made here, from git: no credential and no foreign code goes where it has no business."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from moorage.core.errors import MoorageError, UsageError
+from moorage.core.session import SourceSpec
+from moorage.engine.git import clone
+from moorage.engine.sources import Sources
+
+SPY = """#!/bin/sh
+{{ printf '%s\\n' "$@"; }} >> {log}.argv
+env >> {log}.env
+exec {git} "$@"
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one commit and a hook that would leave a trace."""
+    path = tmp_path / "repository"
+    path.mkdir()
+    git(path, "init", "-q", "-b", "main")
+    (path / "kept.txt").write_text("kept\n")
+    (path / "gone.txt").write_text("gone\n")
+    git(path, "add", ".")
+    git(path, "commit", "-q", "-m", "first")
+    return path
+
+
+def git(where: Path, *words: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@t.test", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *identity, *words], cwd=where, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def spy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Notes the words and the environment of every git command; returns the prefix of the two files."""
+    real = subprocess.run(["sh", "-c", "command -v git"], check=True, capture_output=True, text=True).stdout
+    folder, log = tmp_path / "bin", tmp_path / "seen"
+    folder.mkdir()
+    (folder / "git").write_text(SPY.format(log=log, git=real.strip()))
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return log
+
+
+async def prepared(spool: Path, location: str, ref: str = "") -> tuple[SourceSpec, Path]:
+    """The spec and the unpacked tar."""
+    sources = Sources(spool)
+    spec = await sources.prepare(location, ref, "s1")
+    out = spool / "out"
+    with tarfile.open(spool / "s1.tar") as tar:
+        tar.extractall(out, filter="data")
+    return spec, out
+
+
+async def test_a_password_is_in_no_argv_no_record_and_no_file_of_the_clone(
+    repository: Path, spy: Path, tmp_path: Path
+) -> None:
+    spec, out = await prepared(tmp_path / "spool", f"file://user:planted-pw@{repository}")
+    assert "planted-pw" not in repr(spec)
+    assert "planted-pw" not in Path(f"{spy}.argv").read_text()
+    assert "planted-pw" in Path(f"{spy}.env").read_text(), "git got it, by its environment"
+    for file in out.rglob("*"):
+        assert not file.is_file() or b"planted-pw" not in file.read_bytes(), file
+    assert git(out, "remote", "get-url", "origin") == f"file://{repository}"
+
+
+async def test_a_password_in_the_origin_of_a_local_repository_stays_here(
+    repository: Path, tmp_path: Path
+) -> None:
+    git(repository, "remote", "add", "origin", "https://user:planted-pw@git.test/r.git")
+    _, out = await prepared(tmp_path / "spool", str(repository))
+    assert git(out, "remote", "get-url", "origin") == "https://git.test/r.git"
+    assert "planted-pw" not in (out / ".git/config").read_text()
+
+
+async def test_hooks_do_not_run_while_a_source_is_made(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    templates, trace = tmp_path / "templates", tmp_path / "trace"
+    (templates / "hooks").mkdir(parents=True)
+    (templates / "hooks/post-checkout").write_text(f"#!/bin/sh\ntouch {trace}\n")
+    (templates / "hooks/post-checkout").chmod(0o755)
+    monkeypatch.setenv("GIT_TEMPLATE_DIR", str(templates))
+    await clone(str(repository), tmp_path / "clone", ref="main")
+    assert (tmp_path / "clone/.git/hooks/post-checkout").exists()
+    assert not trace.exists()
+
+
+async def test_a_transport_that_would_run_a_command_is_refused(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    with pytest.raises(UsageError):
+        await prepared(tmp_path / "spool", f"ext::sh -c touch% {trace}")
+    with pytest.raises(MoorageError):
+        await clone(f"ext::sh -c touch% {trace}", tmp_path / "clone")
+    assert not trace.exists()
+
+
+async def test_a_ref_cannot_be_an_option(repository: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        await clone(str(repository), tmp_path / "clone", ref="--upload-pack=touch")
+    assert not (tmp_path / "clone").exists()
+
+
+async def test_the_commit_is_pinned_and_named_by_content(repository: Path, tmp_path: Path) -> None:
+    spec, _ = await prepared(tmp_path / "one", str(repository))
+    assert spec.commit == git(repository, "rev-parse", "HEAD")
+    assert spec.marker.startswith("sha256:")
+    (repository / "kept.txt").write_text("changed\n")
+    other, _ = await prepared(tmp_path / "two", str(repository))
+    assert (other.commit, other.marker != spec.marker) == (spec.commit, True)
+
+
+async def test_work_not_committed_yet_comes_along_and_what_is_ignored_does_not(
+    repository: Path, tmp_path: Path
+) -> None:
+    (repository / "kept.txt").write_text("changed\n")
+    (repository / "gone.txt").unlink()
+    (repository / "new.txt").write_text("new\n")
+    (repository / ".gitignore").write_text("ignored.txt\n")
+    (repository / "ignored.txt").write_text("secret\n")
+    _, out = await prepared(tmp_path / "spool", str(repository))
+    assert (out / "kept.txt").read_text() == "changed\n"
+    assert (out / "new.txt").read_text() == "new\n"
+    assert not (out / "gone.txt").exists()
+    assert not (out / "ignored.txt").exists()
+
+
+async def test_what_is_spooled_is_for_its_owner_only(repository: Path, tmp_path: Path) -> None:
+    await prepared(tmp_path / "spool", str(repository))
+    assert stat.S_IMODE((tmp_path / "spool/s1.tar").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "spool").stat().st_mode) == 0o700
+
+
+async def test_a_tar_holds_no_owner_no_set_uid_bit_and_no_device(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "tool").write_text("#!/bin/sh\n")
+    (tree / "tool").chmod(0o4755)
+    os.mkfifo(tree / "pipe")
+    await Sources(tmp_path / "spool").prepare(str(tree), "", "s1")
+    with tarfile.open(tmp_path / "spool/s1.tar") as tar:
+        (member,) = tar.getmembers()
+    assert (member.name, member.mode, member.uid, member.uname) == ("tool", 0o755, 0, "")
