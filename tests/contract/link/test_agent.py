@@ -225,7 +225,7 @@ async def test_term_to_the_container_is_passed_on_to_the_agent(agentctl: Agentct
     assert await agentctl.end(signal.SIGTERM) == 143
     await agentctl.start()
     again = await agentctl.link()
-    assert (await again.status()).exit == ExitStatus(code=0)
+    assert (await again.status()).exit == ExitStatus()  # unknown: that end was not the agent's own
     assert await transcript(again) == b"ready\nbye\n"
 
 
