@@ -92,15 +92,15 @@ class Story:
 
 STORIES = {
     "run": Story("run", ends="Stopped", starts=(1,), code=3),
-    "run -d": Story("run -d", starts=(1,)),
+    "run-detached": Story("run -d", starts=(1,)),
     "stop": Story("stop", ("run -d",), "Stopped", back=("resume", 1)),
     "pause": Story("pause", ("run -d",), "Paused", back=("resume", 1)),
-    "resume a stopped one": Story("resume", ("run -d", "stop"), starts=(1,), back=("stop", 0)),
-    "resume a paused one": Story("resume", ("run -d", "pause"), starts=(1,), back=("pause", 0)),
+    "resume-stopped": Story("resume", ("run -d", "stop"), starts=(1,), back=("stop", 0)),
+    "resume-paused": Story("resume", ("run -d", "pause"), starts=(1,), back=("pause", 0)),
     "reset": Story("reset", ("run -d",), starts=(1, 2), back=("", 0)),
     "archive": Story("archive", ("run -d",), "Stopped"),
     "rm": Story("rm", ("run -d",), GONE),
-    "rm, and back": Story("rm", ("run -d",), GONE, regret=True),
+    "rm-and-back": Story("rm", ("run -d",), GONE, regret=True),
 }
 
 
@@ -150,12 +150,12 @@ async def test_a_killed_command_is_gone_on_with_and_leaves_nothing(
     before = versions(cluster, namespace)
     points = worth_dying_at(await recorded(scene, story, audit, administrator))
     died_at = await at_each(points, scene, story, killed)
-    certain = {point.text for point in points if point.nth == 0}
+    certain = {point.text for point in points if point.nth == 0 and not by_chance(point)}
     assert certain <= died_at, "never killed at these, though the undisturbed run passed them"
     nothing_left(cluster, namespace, before, audit, administrator)
 
 
-@pytest.mark.parametrize("name", ["run -d", "pause", "reset", "rm"])
+@pytest.mark.parametrize("name", ["run-detached", "pause", "reset", "rm"])
 async def test_an_answer_that_never_comes_changes_nothing_about_the_end(
     name: str, scene: Scene, cluster: RealCluster, namespace: str, audit: Judge, administrator: Administrator
 ) -> None:
@@ -170,6 +170,12 @@ async def test_an_answer_that_never_comes_changes_nothing_about_the_end(
     assert changes
     assert await at_each(changes, scene, story, unanswered) == {point.text for point in changes}
     nothing_left(cluster, namespace, before, audit, administrator)
+
+
+def by_chance(point: Point) -> bool:
+    """Whether another run may pass this point in another phase, or not at all: what is looked at hangs on how
+    fast the cluster is, and output is stored beside the phases."""
+    return point.is_read or point.what.startswith("transcripts.")
 
 
 async def recorded(scene: Scene, story: Story, audit: Judge, administrator: Administrator) -> list[Point]:
