@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 SUBPROTOCOLS = ("v4.channel.k8s.io",)
 
-CHUNK = 32 * 1024
+CHUNK = 128 * 1024
 """Payload bytes in one message."""
 
 _DATA, _ERROR = 0, 1
