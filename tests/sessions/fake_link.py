@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from moorage.ports.link import AgentStatus, ExitStatus, Gap, HelloInfo, Output, 
 @dataclass
 class FakeAgent:
     """The helper in one Pod. ``held`` begins at transcript offset ``base``; ``last_words`` are written when
-    it is asked to end."""
+    it is asked to end; ``starting`` is told of each start before it happens."""
 
     pod_uid: str
     log: list[str]
@@ -32,6 +32,7 @@ class FakeAgent:
     starts: list[ProcessSpec] = field(default_factory=list)
     unpacked: list[bytes] = field(default_factory=list)
     broken: bool = False
+    starting: Callable[[str], Awaitable[None]] | None = None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def _notify(self) -> None:
@@ -70,6 +71,8 @@ class FakeLink:
     async def start_agent(self, spec: ProcessSpec, *, base_offset: int, start_id: str) -> AgentStatus:
         agent = self.agent
         agent.log.append(f"start {start_id}")
+        if agent.starting is not None:
+            await agent.starting(start_id)
         if agent.start_id != start_id:
             agent.starts.append(spec)
             if agent.state == "none":

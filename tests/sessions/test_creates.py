@@ -6,7 +6,7 @@ import pytest
 
 from moorage.core import owned
 from moorage.core.errors import NameBlocked, SessionFailed
-from moorage.core.kinds import CLAIMS, MUTATING_POLICIES, PODS, Json, Resource
+from moorage.core.kinds import CLAIMS, MUTATING_WEBHOOKS, PODS, Json, Resource
 from moorage.core.session import Phase, Session, State, change
 from moorage.engine.creation import Creation
 from moorage.engine.failure import ActionFailed
@@ -109,6 +109,11 @@ async def test_a_lost_answer_is_not_taken_from_an_object_that_somebody_else_made
     assert stage.delivered == set()
 
 
+def webhooks(name: str, plural: str) -> Json:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": [plural], "operations": ["CREATE"]}
+    return {"metadata": {"name": name}, "webhooks": [{"name": f"{name}.test", "rules": [rule]}]}
+
+
 def renamed_command(obj: Json) -> None:
     if obj["kind"] == "Pod":
         obj["spec"]["containers"][0]["command"] = ["other"]
@@ -116,11 +121,14 @@ def renamed_command(obj: Json) -> None:
 
 async def test_an_owned_field_that_admission_changed_costs_exactly_that_object(stage: Stage) -> None:
     session = await stage.launch()
-    stage.cluster.put(MUTATING_POLICIES, {"metadata": {"name": "meddler"}, "spec": {}})
+    stage.cluster.put(MUTATING_WEBHOOKS, webhooks("meddler", "pods"))
+    stage.cluster.put(MUTATING_WEBHOOKS, webhooks("innocent", "secrets"))
     stage.cluster.admission = renamed_command
     with pytest.raises(SessionFailed, match=r"spec\.containers\[agent\]\.command") as failed:
         await stage.verbs.resume("calm-cove", stage.said.append)
     assert failed.value.details["category"] == "admission"
+    assert "meddler" in str(failed.value)
+    assert "innocent" not in str(failed.value)
     deletes = [call for call in stage.cluster.calls if call.verb == "delete"]
     assert [(call.plural, call.name) for call in deletes] == [("pods", session.inventory.pod_name)]
     assert stage.cluster.of(PODS) == []

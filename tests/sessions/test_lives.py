@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from moorage.core.errors import (
+    Conflict,
     IdentityChanged,
     NameBlocked,
     NotFound,
@@ -17,6 +18,7 @@ from moorage.core.errors import (
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS
 from moorage.core.session import Phase
 from moorage.ports.cluster import ServerIdentity
+from moorage.ports.link import ProcessSpec
 
 from .fake_cluster import FORBIDDEN, PROXY_404, TIMEOUT
 from .stage import Stage, rounds, shown, until
@@ -144,6 +146,8 @@ async def test_a_pod_that_took_our_pods_name_is_left_alone_and_so_is_the_claim(s
     for verb in (stage.verbs.stop, stage.verbs.resume, stage.verbs.remove):
         with pytest.raises(NameBlocked):
             await verb("calm-cove", stage.said.append)
+    with pytest.raises(Conflict, match="no running Pod of its own"):
+        await stage.verbs.exec("calm-cove", ProcessSpec(["id"]))
     assert stage.cluster.only(PODS) == foreign
     assert stage.cluster.writes() == []
 
@@ -186,14 +190,16 @@ async def test_a_claim_that_somebody_deleted_is_a_lost_workspace_not_an_empty_ne
     assert stage.cluster.writes() == []
 
 
-async def test_an_emptydir_that_went_with_its_pod_is_said_to_be_lost(stage: Stage) -> None:
+@pytest.mark.parametrize("verb", ["stop", "resume"])
+async def test_an_emptydir_that_went_with_its_pod_is_said_to_be_lost(stage: Stage, verb: str) -> None:
     session = await stage.running("empty_dir")
     stage.cluster.drop(PODS, session.inventory.pod_name)
     stage.cluster.calls.clear()
-    for verb in (stage.verbs.stop, stage.verbs.resume):
-        with pytest.raises(WorkspaceLost, match="emptyDir"):
-            await verb("calm-cove", stage.said.append)
+    carry_out = stage.verbs.stop if verb == "stop" else stage.verbs.resume
+    with pytest.raises(WorkspaceLost, match="emptyDir"):
+        await carry_out("calm-cove", stage.said.append)
     assert stage.cluster.writes() == []
+    assert (await stage.record()).state.phase is Phase.LOST
 
 
 async def test_an_emptydir_is_given_up_only_when_a_person_says_so(stage: Stage) -> None:

@@ -64,8 +64,9 @@ async def test_the_main_container_is_found_by_its_name(stage: Stage) -> None:
     ("change", "same"),
     [
         ("nothing", Present(True)),
-        ("namespace remade", Present(False)),
-        ("namespace gone", Present(False)),
+        ("namespace remade", Absent()),
+        ("namespace gone", Absent()),
+        ("namespace gone, as another server says", Present(False)),
         ("another server with another namespace", Present(False)),
         ("the API server renewed its address and certificate", Present(True)),
     ],

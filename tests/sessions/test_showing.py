@@ -206,6 +206,22 @@ async def test_resume_says_running_only_of_what_it_has_seen_running(stage: Stage
     assert stage.looks > 2
 
 
+async def test_the_start_id_is_on_record_before_the_agent_is_started(stage: Stage) -> None:
+    """Else a crash in between would start a second one."""
+    session, recorded = await stage.running(), []
+    await stage.verbs.stop("calm-cove", stage.said.append)
+
+    async def starting(start_id: str) -> None:
+        run = (await stage.record(session.id)).run
+        recorded.append((start_id, run.start_id if run else "", run.exit if run else None))
+
+    stage.agent.starting = starting
+    await stage.verbs.resume("calm-cove", stage.said.append)
+    ((told, stored, ended_as),) = recorded
+    assert (told, ended_as) == (stored, None)
+    assert len({spec.start_id for spec in [session.run, (await stage.record()).run] if spec}) == 2
+
+
 async def test_restarts_can_be_turned_off(stage: Stage) -> None:
     session = await stage.running(restart_allowed=False)
     stage.cluster.drop(PODS, session.inventory.pod_name)

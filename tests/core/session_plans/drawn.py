@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
@@ -28,6 +30,7 @@ from moorage.core.session import (
     WorkspaceSpec,
 )
 
+T = TypeVar("T")
 NOW = 1_800_000_000.0
 POD_UIDS = ("pod-1", "pod-2")
 CLAIM_UIDS = ("claim-1", "claim-2")
@@ -61,123 +64,121 @@ def session(mode: WorkspaceMode = WorkspaceMode.MANAGED_PVC, **fields: Any) -> S
     return Session(**{**base, **fields})
 
 
-def diagnoses() -> st.SearchStrategy[Diagnosis]:
-    return st.builds(
-        Diagnosis,
-        category=st.sampled_from(["image", "unschedulable", "link", "quota"]),
-        reason=st.just("Why"),
-        message=st.just("because"),
-        terminal=st.booleans(),
-    )
+# Each part is one choice from the list of all its combinations: that draws many times faster than a choice
+# for every field. The first of each list is the plainest, which is what a failing example shrinks to.
 
 
-def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Observed[Any]]:
-    return st.one_of(st.builds(Present, strategy), st.just(Absent()), st.just(Unknown("denied")))
+def every(build: Callable[..., T], **choices: Sequence[Any]) -> list[T]:
+    """One of ``build``'s for each combination of ``choices``."""
+    return [build(**dict(zip(choices, row, strict=True))) for row in product(*choices.values())]
 
 
-def exits() -> st.SearchStrategy[AgentExit]:
+DIAGNOSES = every(
+    Diagnosis,
+    category=["link", "image", "unschedulable", "quota"],
+    reason=["Why"],
+    message=["because"],
+    terminal=[False, True],
+)
+EXITS = [
+    AgentExit(),
+    *(AgentExit(code=code) for code in (0, 3, 255)),
+    *(AgentExit(signal=s) for s in (9, 15)),
+]
+RUNS = every(AgentRun, start_id=["s1-1-0", "s1-2-0"], epoch=["", "epoch-1"], exit=[None, *EXITS])
+STATES = every(
+    State,
+    phase=list(Phase),
+    since=[NOW - 30],
+    reason=["", "Pod deleted"],
+    pod=["", "kept", "released"],
+)
+INTENTS = every(
+    Intent,
+    desired=list(Desired),
+    number=[3],
+    at=[NOW - 1, NOW - 10_000],
+    force=[False, True],
+    discard_workspace=[False, True],
+)
+INVENTORIES: list[dict[str, Any]] = every(
+    dict,
+    mode=list(WorkspaceMode),
+    pod_uid=["", *POD_UIDS],
+    claim_uid=["", *CLAIM_UIDS],
+    claim_created_by_us=[False, True],
+    filled=["", *CLAIM_UIDS, *POD_UIDS],
+)
+RESTARTS = [tuple(Restart(at=NOW - 5, cause="Pod deleted") for _ in range(count)) for count in range(5)]
+HISTORIES: list[dict[str, Any]] = every(
+    dict,
+    seen_intent=[3, 2, 0],
+    source=[None, SourceSpec("path", "/x", marker="m1")],
+    restarts=RESTARTS,
+    restart_allowed=[True, False],
+    ever_ran=[False, True],
+)
+PODS = every(
+    PodSeen,
+    uid=POD_UIDS,
+    verdict=list(Verdict),
+    phase=["Pending", "Running", "Failed", "Succeeded", "Unknown"],
+    deleting=[False, True],
+    overdue=[False, True],
+    node_gone=[False, True],
+    main_running=[False, True],
+    cause=["", "OOMKilled", "evicted"],
+    diagnosis=[None, *DIAGNOSES],
+)
+CLAIMS = every(
+    ClaimSeen,
+    uid=CLAIM_UIDS,
+    verdict=list(Verdict),
+    deleting=[False, True],
+    diagnosis=[None, *DIAGNOSES],
+)
+LINKS = every(
+    LinkSeen,
+    pod_uid=POD_UIDS,
+    epoch=["epoch-1", "epoch-2"],
+    agent_state=["none", "running", "draining", "exited"],
+    start_id=["", "s1-1-0", "s1-2-0"],
+    exit=[None, *EXITS],
+    marker=["", "m1"],
+)
+TROUBLES = every(Trouble, action=["Connect"], diagnosis=DIAGNOSES, count=range(1, 9))
+
+
+def maybe(values: Sequence[Any]) -> st.SearchStrategy[Observed[Any]]:
+    """Mostly present; what is absent or unknown comes up often enough to be combined with all else."""
     return st.one_of(
-        st.builds(AgentExit, code=st.integers(0, 255)),
-        st.builds(AgentExit, signal=st.sampled_from([9, 15])),
-        st.just(AgentExit()),
-    )
+        st.just(Absent()), st.just(Unknown("denied")), st.sampled_from(values).map(Present)
+    )  # fmt: skip
 
 
-def runs() -> st.SearchStrategy[AgentRun]:
-    return st.builds(
-        AgentRun,
-        start_id=st.sampled_from(["s1-1-0", "s1-2-0"]),
-        epoch=st.sampled_from(["", "epoch-1"]),
-        exit=st.none() | exits(),
-    )
-
-
-def states() -> st.SearchStrategy[State]:
-    return st.builds(
-        State,
-        phase=st.sampled_from(list(Phase)),
-        since=st.just(NOW - 30),
-        reason=st.sampled_from(["", "Pod deleted"]),
-        pod=st.sampled_from(["", "kept", "released"]),
-    )
-
-
-@st.composite
-def sessions(draw: st.DrawFn) -> Session:
+def sessions() -> st.SearchStrategy[Session]:
     """Any record that could stand in a store, plausible or not."""
-    desired = draw(st.sampled_from(list(Desired)))
-    number = draw(st.integers(1, 3))
-    return session(
-        mode=draw(st.sampled_from(list(WorkspaceMode))),
-        pod_uid=draw(st.sampled_from(["", *POD_UIDS])),
-        claim_uid=draw(st.sampled_from(["", *CLAIM_UIDS])),
-        claim_created_by_us=draw(st.booleans()),
-        state=draw(states()),
-        intent=Intent(
-            desired,
-            number,
-            NOW - draw(st.sampled_from([1, 10_000])),
-            draw(st.booleans()),
-            draw(st.booleans()),
+    return st.builds(
+        lambda state, intent, run, inventory, history: session(
+            state=state, intent=intent, run=run, **inventory, **history
         ),
-        seen_intent=draw(st.integers(0, number)),
-        source=draw(st.none() | st.just(SourceSpec("path", "/x", marker="m1"))),
-        run=draw(st.none() | runs()),
-        restarts=draw(
-            st.lists(st.builds(Restart, at=st.just(NOW - 5), cause=st.just("Pod deleted")), max_size=4).map(
-                tuple
-            )
-        ),
-        restart_allowed=draw(st.booleans()),
-        ever_ran=draw(st.booleans()),
-        filled=draw(st.sampled_from(["", *CLAIM_UIDS, *POD_UIDS])),
-    )
-
-
-def pods() -> st.SearchStrategy[PodSeen]:
-    return st.builds(
-        PodSeen,
-        uid=st.sampled_from(POD_UIDS),
-        verdict=st.sampled_from(list(Verdict)),
-        phase=st.sampled_from(["Pending", "Running", "Failed", "Succeeded", "Unknown"]),
-        deleting=st.booleans(),
-        overdue=st.booleans(),
-        node_gone=st.booleans(),
-        main_running=st.booleans(),
-        cause=st.sampled_from(["", "OOMKilled", "evicted"]),
-        diagnosis=st.none() | diagnoses(),
-    )
-
-
-def claims() -> st.SearchStrategy[ClaimSeen]:
-    return st.builds(
-        ClaimSeen,
-        uid=st.sampled_from(CLAIM_UIDS),
-        verdict=st.sampled_from(list(Verdict)),
-        deleting=st.booleans(),
-        diagnosis=st.none() | diagnoses(),
-    )
-
-
-def links() -> st.SearchStrategy[LinkSeen]:
-    return st.builds(
-        LinkSeen,
-        pod_uid=st.sampled_from(POD_UIDS),
-        epoch=st.sampled_from(["epoch-1", "epoch-2"]),
-        agent_state=st.sampled_from(["none", "running", "draining", "exited"]),
-        start_id=st.sampled_from(["", "s1-1-0", "s1-2-0"]),
-        exit=st.none() | exits(),
-        marker=st.sampled_from(["", "m1"]),
+        st.sampled_from(STATES),
+        st.sampled_from(INTENTS),
+        st.sampled_from([None, *RUNS]),
+        st.sampled_from(INVENTORIES),
+        st.sampled_from(HISTORIES),
     )
 
 
 def seen() -> st.SearchStrategy[Seen]:
-    trouble = st.builds(Trouble, action=st.just("Connect"), diagnosis=diagnoses(), count=st.integers(1, 8))
+    """Anything that could be observed. The cluster is the recorded one three times in four: else no law but
+    one has anything to judge."""
+    same = st.sampled_from([Present(True)] * 9 + [Present(False), Absent(), Unknown("denied")])
     return st.builds(
         Seen,
-        same_cluster=maybe(st.booleans()),
-        pod=maybe(pods()),
-        claim=maybe(claims()),
-        link=st.none() | links(),
-        trouble=st.none() | trouble,
+        same_cluster=same,
+        pod=maybe(PODS),
+        claim=maybe(CLAIMS),
+        link=st.none() | st.sampled_from(LINKS),
+        trouble=st.none() | st.sampled_from(TROUBLES),
     )

@@ -15,7 +15,7 @@ from moorage.core.session import Desired, Phase, Session, WorkspaceMode
 
 from .drawn import NOW, seen, sessions
 
-MANY = settings(max_examples=250, deadline=None)
+MANY = settings(max_examples=400, deadline=None)
 LEAVING = (Desired.ARCHIVED, Desired.DELETED)
 
 
@@ -34,7 +34,8 @@ def test_nothing_is_done_to_the_cluster_unless_it_is_known_to_be_the_recorded_on
 ) -> None:
     plan = plan_session(record, look, NOW)
     if look.same_cluster != Present(True):
-        assert plan.action is None
+        gone = isinstance(look.same_cluster, Absent) and record.intent.desired in LEAVING
+        assert plan.action is None or (gone and plan.action == do.Forget())
 
 
 @MANY
@@ -130,3 +131,46 @@ def test_an_unknown_exit_is_never_success(record: Session, look: Seen) -> None:
     after = plan.session.run.exit if plan.session.run else None
     if after is not None and after != before and look.link is None:
         assert after.code is None
+
+
+@MANY
+@given(sessions(), seen())
+def test_an_agent_that_answers_is_asked_to_end_before_its_pod_is_deleted(record: Session, look: Seen) -> None:
+    action = plan_session(record, look, NOW).action
+    leaving = record.intent.desired in LEAVING
+    runs = record.run is not None and record.run.exit is None
+    if not isinstance(action, do.DeletePod) or not runs or (record.intent.force and leaving):
+        return
+    assert isinstance(look.pod, Present)
+    pod: PodSeen = look.pod.value
+    unreachable = look.trouble is not None and look.trouble.count >= 4 and look.link is None
+    failed = record.intent.desired is Desired.RUNNING and not record.ever_ran
+    assert pod.gone or not pod.main_running or unreachable or failed
+
+
+@MANY
+@given(sessions(), seen())
+def test_an_interrupted_agent_is_started_again_at_most_three_times_in_ten_minutes(
+    record: Session, look: Seen
+) -> None:
+    after = plan_session(record, look, NOW).session
+    for cause in {restart.cause for restart in after.restarts}:
+        before = [r for r in record.restarts if r.cause == cause]
+        now = [r for r in after.restarts if r.cause == cause]
+        if len(now) > len(before):
+            assert record.restart_allowed
+            assert len(now) <= 3
+
+
+@MANY
+@given(sessions(), seen())
+def test_only_archive_and_delete_forget_and_only_when_nothing_of_ours_is_left(
+    record: Session, look: Seen
+) -> None:
+    plan = plan_session(record, look, NOW)
+    if isinstance(plan.action, do.Forget):
+        assert record.intent.desired in LEAVING
+        assert not isinstance(look.pod, Present) or look.pod.value.verdict is Verdict.FOREIGN
+        managed = record.inventory.snapshot.workspace.mode is WorkspaceMode.MANAGED_PVC
+        if managed and isinstance(look.claim, Present) and look.claim.value.verdict is Verdict.OWNED:
+            assert not record.inventory.claim_created_by_us
