@@ -148,6 +148,7 @@ func (a *Agent) Start(fence int64, spec Spec, base int64, id string) (Status, er
 	a.rec, a.ended, a.lastIn, a.lastOut = next, make(chan struct{}), time.Time{}, time.Time{}
 	a.leader = -1
 	a.Journal.Advance(base)
+	spec.OneOutput = true // the transcript is one sequence of bytes
 	proc, err := a.table.Start(spec, startTag(id))
 	if err != nil {
 		text, theirs := StartFailure(err)

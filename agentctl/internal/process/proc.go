@@ -11,7 +11,7 @@ import (
 // Proc is one started process: the leader of its own session and process group.
 type Proc struct {
 	Pid int
-	// Out and Err are what to read from it; Err is nil on a PTY. The reader closes them.
+	// Out and Err are what to read from it; Err is nil on a PTY and for one output. The reader closes them.
 	Out, Err *os.File
 
 	pty      *os.File
@@ -146,7 +146,11 @@ func openEnds(spec Spec) (*ends, error) {
 		return &ends{in: master, out: master, pty: master, child: []*os.File{slave, slave, slave}}, nil
 	}
 	e := &ends{}
-	for i, mine := range []**os.File{&e.in, &e.out, &e.err} {
+	wanted := []**os.File{&e.in, &e.out, &e.err}
+	if spec.OneOutput {
+		wanted = wanted[:2]
+	}
+	for i, mine := range wanted {
 		r, w, err := os.Pipe()
 		if err != nil {
 			e.closeChild()
@@ -158,6 +162,9 @@ func openEnds(spec Spec) (*ends, error) {
 		} else {
 			*mine, e.child = r, append(e.child, w)
 		}
+	}
+	if spec.OneOutput {
+		e.child = append(e.child, e.child[1])
 	}
 	return e, nil
 }

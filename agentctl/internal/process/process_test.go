@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -131,5 +132,21 @@ func TestAnAgentThatEndsWithItsContainerHasNoExitOfItsOwn(t *testing.T) {
 	}
 	if s := next.Status(); s.State != StateExited || s.StartID != "s1" || s.Exit == nil || s.Exit.Signal != nil || s.Exit.Code != nil {
 		t.Fatalf("in the next container: %+v", s)
+	}
+}
+
+func TestOneOutputKeepsTheOrderOfBothStreams(t *testing.T) {
+	script := "i=0; while [ $i -lt 500 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done"
+	p, err := table.Start(Spec{Argv: []string{"/bin/sh", "-c", script}, Cwd: "/", OneOutput: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want bytes.Buffer
+	Pump(p.Out, func(data []byte) error { got.Write(data); return nil })
+	for i := range 500 {
+		fmt.Fprintf(&want, "out %d\nerr %d\n", i, i)
+	}
+	if p.Exit(); got.String() != want.String() {
+		t.Fatalf("read %d bytes in another order than written", got.Len())
 	}
 }

@@ -18,6 +18,8 @@ type Spec struct {
 	TTY  bool              `json:"tty"`
 	Cols uint16            `json:"cols"`
 	Rows uint16            `json:"rows"`
+	// OneOutput joins stderr with stdout in one pipe: what is read is in the order it was written.
+	OneOutput bool `json:"-"`
 }
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
