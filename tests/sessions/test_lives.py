@@ -163,9 +163,15 @@ async def test_in_another_cluster_or_namespace_nothing_is_changed(stage: Stage, 
         stage.cluster.put(NAMESPACES, {"metadata": {"name": "agents"}})
         stage.cluster.server = ServerIdentity("https://other.test", "ca-2", "v1.36.0")
     stage.cluster.calls.clear()
-    for verb in (stage.verbs.stop, stage.verbs.pause, stage.verbs.resume, stage.verbs.remove):
+    for verb in (stage.verbs.stop, stage.verbs.pause, stage.verbs.resume):
         with pytest.raises(IdentityChanged):
             await verb("calm-cove", stage.said.append)
+    if change == "another server":
+        with pytest.raises(IdentityChanged):
+            await stage.verbs.remove("calm-cove", stage.said.append)
+    else:  # all of it went with its namespace, so only the record is left to remove
+        await stage.verbs.remove("calm-cove", stage.said.append)
+        assert await stage.verbs.list_views() == []
     assert stage.cluster.writes() == []
     assert len(stage.agent.starts) == 1
 

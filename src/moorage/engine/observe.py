@@ -34,19 +34,22 @@ class Observer:
 
     async def same_cluster(self, inventory: Inventory) -> Observed[bool]:
         """Are namespace and API server the recorded ones? Where the Namespace may not be read, the API
-        server's address and CA stand for both."""
+        server's address and CA stand for both. Absent: this is the recorded API server, and it says that the
+        recorded namespace is gone, with everything that was in it."""
         server = await self._identity()
         if isinstance(server, Unknown):
             return server
+        recorded = (inventory.server_address, inventory.server_ca_sha256)
+        gone = Absent() if inventory.namespace_uid and server.value == recorded else Present(False)
         match await self._read(NAMESPACES, inventory.namespace, None):
             case Present(namespace) if inventory.namespace_uid:
-                return Present(namespace["metadata"]["uid"] == inventory.namespace_uid)
+                same = namespace["metadata"]["uid"] == inventory.namespace_uid
+                return Present(True) if same else gone
             case Absent():
-                return Present(False)
+                return gone
             case Unknown(why) if inventory.namespace_uid and "forbidden" not in why.lower():
                 return Unknown(why)
             case _:
-                recorded = (inventory.server_address, inventory.server_ca_sha256)
                 return Present(server.value == recorded)
 
     async def _identity(self) -> Present[tuple[str, str]] | Unknown:

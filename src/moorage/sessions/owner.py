@@ -12,11 +12,11 @@ from typing import NoReturn
 
 from moorage.core.diagnosis import start_steps
 from moorage.core.errors import Conflict, IdentityChanged
-from moorage.core.observed import Observed, Present, Unknown
+from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans.actions import Action, Forget, Materialize, Plan, Retry, StartAgent, Terminal
 from moorage.core.plans.changes import keeps_workspace
 from moorage.core.plans.observation import Seen, Trouble
-from moorage.core.plans.session import plan_session
+from moorage.core.plans.session import IDENTITY_CHANGED, plan_session
 from moorage.core.session import Desired, Phase, Session
 from moorage.engine.act import Actor
 from moorage.engine.connection import Connection
@@ -102,11 +102,8 @@ class Owner:
             self._wake.clear()
             self.session = await self._parts.store.sessions.get(self.session.id)
             plan = await self._plan()
-            if isinstance(plan.settle, Terminal) and self._same == Present(False):
-                raise IdentityChanged(
-                    f"session {self.session.name} was made in another cluster or namespace",
-                    hint="name the right one with --context and -n; nothing was changed",
-                )
+            if plan.settle == Terminal(IDENTITY_CHANGED):
+                raise _identity_changed(self.session, gone=isinstance(self._same, Absent))
             await self._carry_out(plan)
             seen = not isinstance(plan.settle, Retry)  # else the state is the recorded one, not a look's
             if until is not None and seen and until(self.session):
@@ -210,3 +207,16 @@ class Owner:
         await self.connection.close()
         await self._wake.close()
         await self._parts.store.leases.release(self._lease)
+
+
+def _identity_changed(session: Session, *, gone: bool) -> IdentityChanged:
+    if gone:
+        return IdentityChanged(
+            f"the namespace {session.inventory.namespace} that session {session.name} was made in is gone, "
+            "and Pod and workspace with it",
+            hint=f"remove the record with: moorage rm {session.name}",
+        )
+    return IdentityChanged(
+        f"session {session.name} was made in another cluster or namespace",
+        hint="name the right one with --context and -n; nothing was changed",
+    )

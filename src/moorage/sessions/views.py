@@ -9,7 +9,7 @@ import asyncio
 
 from moorage.core.diagnosis import diagnose_agent_exit
 from moorage.core.errors import MoorageError
-from moorage.core.observed import Present, Unknown
+from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.session import Phase, Session
 from moorage.core.status import main_status, pod_ready, session_word
 from moorage.engine.observe import Observer
@@ -29,16 +29,23 @@ async def view(parts: Parts, session: Session) -> SessionView:
         observer = Observer(await parts.executors.of(session), parts.clock)
         same = await observer.same_cluster(session.inventory)
         if same != Present(True):
-            why = (
-                same.why if isinstance(same, Unknown) else "the cluster or namespace is not the recorded one"
-            )
-            return _recorded(parts, session, why)
+            return _recorded(parts, session, _why_unknown(same))
         pod = await observer.pod(session)
     except MoorageError as error:
         return _recorded(parts, session, error.message)
     if isinstance(pod, Unknown):
         return _recorded(parts, session, pod.why)
     return _observed(parts, session, observer)
+
+
+def _why_unknown(same: Observed[bool]) -> str:
+    match same:
+        case Unknown(why):
+            return why
+        case Absent():
+            return "the namespace it was made in is gone"
+        case Present():
+            return "the cluster or namespace is not the recorded one"
 
 
 async def views(parts: Parts, sessions: list[Session]) -> list[SessionView]:

@@ -42,8 +42,10 @@ def test_nothing_is_done_to_the_cluster_unless_it_is_known_to_be_the_recorded_on
 @given(sessions(), seen())
 def test_nothing_is_deleted_on_unknown(record: Session, look: Seen) -> None:
     action = plan_session(record, look, NOW).action
+    if isinstance(look.pod, Unknown) and not isinstance(look.same_cluster, Absent):
+        assert not isinstance(action, do.Forget)
     if isinstance(look.pod, Unknown):
-        assert not isinstance(action, do.DeletePod | do.DeleteClaim | do.Forget | do.CreatePod)
+        assert not isinstance(action, do.DeletePod | do.DeleteClaim | do.CreatePod)
     if isinstance(look.claim, Unknown):
         assert not isinstance(action, do.DeleteClaim | do.CreateClaim)
 
@@ -168,7 +170,7 @@ def test_only_archive_and_delete_forget_and_only_when_nothing_of_ours_is_left(
     record: Session, look: Seen
 ) -> None:
     plan = plan_session(record, look, NOW)
-    if isinstance(plan.action, do.Forget):
+    if isinstance(plan.action, do.Forget) and not isinstance(look.same_cluster, Absent):
         assert record.intent.desired in LEAVING
         assert not isinstance(look.pod, Present) or look.pod.value.verdict is Verdict.FOREIGN
         managed = record.inventory.snapshot.workspace.mode is WorkspaceMode.MANAGED_PVC

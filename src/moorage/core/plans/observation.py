@@ -90,7 +90,7 @@ class Trouble:
 @dataclass(frozen=True)
 class Seen:
     """Everything at one moment. ``same_cluster``: Present(True) when namespace UID and API server are the
-    recorded ones."""
+    recorded ones; Absent when the recorded API server says that the recorded namespace is gone."""
 
     same_cluster: Observed[bool]
     pod: Observed[PodSeen]

@@ -6,6 +6,7 @@ Unknown. docs/design.md sections 3 and 4.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from moorage.core.observed import Absent, Present, Unknown
@@ -15,6 +16,8 @@ from moorage.core.plans.leaving import toward_gone, toward_paused, toward_stoppe
 from moorage.core.plans.observation import Seen
 from moorage.core.plans.running import toward_running
 from moorage.core.session import Desired, Phase, Session
+
+IDENTITY_CHANGED = "identity changed"
 
 
 def plan_session(session: Session, seen: Seen, now: float) -> Plan:
@@ -26,8 +29,11 @@ def plan_session(session: Session, seen: Seen, now: float) -> Plan:
     match seen.same_cluster:
         case Unknown():
             return retry(session, None, seen.trouble)
+        case Absent() if session.intent.desired in (Desired.ARCHIVED, Desired.DELETED):
+            # All of it went with its namespace: only what we keep of it is left to remove.
+            return toward_gone(session, replace(seen, pod=Absent(), claim=Absent()), now)
         case Absent() | Present(False):
-            return Plan(session, None, Terminal("identity changed"))
+            return Plan(session, None, Terminal(IDENTITY_CHANGED))
         case Present():
             pass
     match session.intent.desired:
