@@ -36,7 +36,8 @@ async def every_write(store: Store) -> AsyncIterator[str]:
     yield "secrets.put"
     await store.sessions.add(session)
     yield "add"
-    lease = await store.leases.acquire(session.id, current_owner())
+    # Long enough that on no machine it ends before what is left of it is looked at.
+    lease = await store.leases.acquire(session.id, current_owner(), ttl=3600)
     assert lease is not None
     yield "acquire"
     await store.sessions.save(change(session, state=State(Phase.RUNNING, 2.0)), lease)
@@ -51,7 +52,7 @@ async def every_write(store: Store) -> AsyncIterator[str]:
     yield "append a gap"
     await store.transcripts.mark_delivered(session.id, 5)
     yield "mark_delivered"
-    await store.leases.renew(lease)
+    await store.leases.renew(lease, ttl=3600)
     yield "renew"
     await store.sessions.purge(session.id, lease)
     yield "purge"
