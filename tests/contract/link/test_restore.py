@@ -44,7 +44,7 @@ def image(local_cluster: Cluster, helpers: dict[str, Path], restorer: Path, tmp_
 def bundle() -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr(zipfile.ZipInfo("home/settings"), b"restored\n")
+        archive.writestr(zipfile.ZipInfo("agent/settings"), b"restored\n")
     return packed.getvalue()
 
 
@@ -87,7 +87,7 @@ def pod(name: str, image: str, data: bytes, digest: str) -> dict[str, Any]:
                 },
             ],
             "containers": [
-                {**BOX, "name": "main", "command": ["cat", "/home/home/settings"], "volumeMounts": [home]}
+                {**BOX, "name": "main", "command": ["cat", "/home/agent/settings"], "volumeMounts": [home]}
             ],
         },
     }
