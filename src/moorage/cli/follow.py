@@ -42,12 +42,14 @@ class Manner:
 @dataclass(frozen=True)
 class Ending:
     """Why the following ended. ``how``: exited, started, detached, interrupted (Ctrl-C), signalled
-    (SIGTERM, SIGHUP; ``number``), closed (nobody reads our stdout), ended (no more happenings)."""
+    (SIGTERM, SIGHUP; ``number``), closed (nobody reads our stdout), ended (no more happenings). ``kept``:
+    nobody has removed the session meanwhile."""
 
     how: str
     exit: AgentExit | None = None
     number: int = 0
     agent_started: bool = True
+    kept: bool = True
 
 
 class Follower:
@@ -122,7 +124,7 @@ class Follower:
             elif isinstance(happening, Gap):
                 self._terminal.say(gap_notice(happening))
             elif isinstance(happening, Exited):
-                self._go(Ending("exited", happening.exit))
+                self._go(Ending("exited", happening.exit, kept=happening.kept))
                 return
         self._go(Ending("ended", agent_started=self._started.is_set()))
 

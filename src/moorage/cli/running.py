@@ -13,6 +13,7 @@ from moorage.cli.follow import Ending, Follower, Manner
 from moorage.cli.launching import Asked
 from moorage.cli.shapes import shell_code
 from moorage.cli.terminal import OutputClosed
+from moorage.core.errors import MoorageError
 from moorage.core.session import AgentExit
 from moorage.ports.sessions import Report, SessionVerbs
 
@@ -25,14 +26,18 @@ async def follow_launched(call: Call, sessions: SessionVerbs, name: str, report:
     manner = Manner(stdin=stdin, raw=raw, until_started=asked.detach)
     try:
         ending = await follow(call, sessions, name, report, manner)
-    except Exception:
+    except Exception as error:
+        if isinstance(error, MoorageError) and error.details.get("category") == "removed":
+            raise
         if asked.remove:
             await sessions.remove(name, report)
         else:
             say_left(call, name, f"session {name} is kept")
         raise
     given_up = ending.how == "interrupted" and not ending.agent_started
-    if asked.remove and (ending.how == "exited" or given_up):
+    if not ending.kept:
+        terminal.note(f"session {name} was removed meanwhile")
+    elif asked.remove and (ending.how == "exited" or given_up):
         await sessions.remove(name, report)
     elif ending.how == "exited":
         call.terminal.note(f"session {name} is kept: moorage resume {name}, or moorage rm {name}")

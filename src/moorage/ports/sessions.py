@@ -52,9 +52,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Exited:
-    """The agent ended; ``exit`` tells how."""
+    """The agent ended; ``exit`` tells how. ``kept``: the session is still there."""
 
     exit: AgentExit
+    kept: bool = True
 
 
 Happening: TypeAlias = Progress | Output | Gap | Exited

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
 
-from moorage.core.errors import Conflict, LinkError
+from moorage.core.errors import Conflict, LinkError, NotFound
 from moorage.core.session import AgentExit, Phase, Session
 from moorage.ports.link import Gap, Link, Output
 from moorage.ports.sessions import Exited, Happening
@@ -112,7 +112,12 @@ class SessionAttachment:
         if session.state.phase in (Phase.FAILED, Phase.LOST):
             raise_failed(session)
         ended = session.run.exit if session.run is not None else None
-        return Exited(ended or AgentExit())
+        removed = session.state.phase is Phase.DELETED
+        if removed and ended is None:
+            raise NotFound(
+                f"session {session.name} was removed while it was followed", details={"category": "removed"}
+            )
+        return Exited(ended or AgentExit(), kept=not removed)
 
     async def _link(self) -> Link:
         if self._owner is not None:

@@ -36,6 +36,7 @@ from moorage.core.session import (
     SourceSpec,
     State,
     WorkspaceMode,
+    WorkspaceSpec,
 )
 from moorage.core.template import CheckedTemplate, TemplateOptions, check_template, template_hash
 from moorage.core.template.openapi import known_in
@@ -174,16 +175,13 @@ async def _compose(
         session_id=session_id,
     )
     server = await cluster.identity()
-    given = request.workspace.claim_name
     inventory = Inventory(
         namespace=config.namespace,
         namespace_uid=await _namespace_uid(cluster, config.namespace),
         server_address=server.address,
         server_ca_sha256=server.ca_sha256,
         pod_name=pod_name(session_id),
-        claim_name=given
-        if request.workspace.mode is WorkspaceMode.EXISTING_CLAIM
-        else claim_name(session_id),
+        claim_name=_claim(request.workspace, session_id),
         snapshot=snapshot,
         template_hash=template_hash(checked.template),
         config_hash=hashlib.sha256(msgspec.json.encode(snapshot)).hexdigest(),
@@ -210,6 +208,12 @@ async def _compose(
         restart_allowed=request.restart_allowed,
         start_timeout=request.start_timeout,
     )
+
+
+def _claim(workspace: WorkspaceSpec, session_id: str) -> str:
+    """The claim behind the workspace, ours or the given one; "" for an emptyDir."""
+    managed = workspace.mode is WorkspaceMode.MANAGED_PVC
+    return claim_name(session_id) if managed else workspace.claim_name
 
 
 async def _namespace_uid(cluster: Cluster, namespace: str) -> str:

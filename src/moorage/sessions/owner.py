@@ -17,7 +17,7 @@ from moorage.core.plans.actions import Action, Forget, Materialize, Plan, Retry,
 from moorage.core.plans.changes import keeps_workspace
 from moorage.core.plans.observation import Seen, Trouble
 from moorage.core.plans.session import IDENTITY_CHANGED, plan_session
-from moorage.core.session import Desired, Phase, Session
+from moorage.core.session import Desired, Phase, Session, change
 from moorage.engine.act import Actor
 from moorage.engine.connection import Connection
 from moorage.engine.failure import ActionFailed
@@ -155,7 +155,8 @@ class Owner:
         """Store the plan's session, then act, then store what came of it."""
         if isinstance(plan.action, Forget):
             await self.connection.close()
-            self.session = await forget(self._parts, plan.session, self._lease)
+            forgotten = await forget(self._parts, plan.session, self._lease)
+            self.session = change(forgotten, run=plan.session.run)  # whoever follows is still told its end
             return
         await self._save(plan.session)
         if plan.action is None:

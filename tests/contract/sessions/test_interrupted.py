@@ -75,7 +75,7 @@ def test_a_container_that_is_told_to_end_is_an_interruption_too_and_no_restart_i
 
 
 def test_a_pod_that_somebody_deletes_is_replaced_three_times_on_the_same_claim(
-    moorage: Moorage, template: Template, objects: Objects
+    moorage: Moorage, template: Template, objects: Objects, audit: Judge
 ) -> None:
     run = start(moorage, template)
     session = moorage.session("s")
@@ -105,6 +105,13 @@ def test_a_pod_that_somebody_deletes_is_replaced_three_times_on_the_same_claim(
     assert moorage.session("s")["status"] == "Failed"
     moorage("resume", "s")
     assert moorage("exec", "s", "--", "cat", "d/f", "runs").out == b"kept\n4\n"
+    changed = count(audit.writes(agent="moorage", namespace=objects.namespace))
+    verbs = {
+        (verb, what): number
+        for (_, verb, what), number in changed.items()
+        if what in ("pods", "persistentvolumeclaims")
+    }
+    assert verbs == {("create", "persistentvolumeclaims"): 1, ("create", "pods"): 5}
     moorage("rm", "-y", "s")
     assert objects.names() == []
 
