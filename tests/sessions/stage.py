@@ -123,18 +123,20 @@ def ended(happening: Happening) -> bool:
     return isinstance(happening, Exited)
 
 
-async def until(stage: Stage, holds: Callable[[], bool]) -> None:
-    """Let the others go on until it holds."""
-    while not holds():
-        await stage.cluster.pulse.next()
+async def until(stage: Stage, holds: Callable[[], bool], during: asyncio.Task[Any] | None = None) -> None:
+    """Let the others go on until it holds, or until the task that could make it hold is over."""
+    while not holds() and not (during and during.done()):
+        beat = asyncio.ensure_future(stage.cluster.pulse.next())
+        await asyncio.wait({beat, during} if during else {beat}, return_when=asyncio.FIRST_COMPLETED)
+        beat.cancel()
 
 
-async def rounds(stage: Stage, count: int) -> None:
+async def rounds(stage: Stage, count: int, during: asyncio.Task[Any]) -> None:
     """Let an owner look at its Pod ``count`` times more."""
     for _ in range(count):
         before = stage.looks
         stage.cluster.wake()
-        await until(stage, lambda before=before: stage.looks > before)  # type: ignore[misc]
+        await until(stage, lambda before=before: stage.looks > before, during)  # type: ignore[misc]
 
 
 def shown(happenings: Sequence[Happening]) -> bytes:

@@ -79,8 +79,8 @@ async def test_the_claim_is_not_touched_while_the_pod_still_terminates(stage: St
     stage.cluster.stuck = True
     stage.cluster.calls.clear()
     removing = asyncio.create_task(stage.verbs.remove("calm-cove", stage.said.append))
-    await until(stage, lambda: any(call.verb == "delete" for call in stage.cluster.calls))
-    await rounds(stage, 3)
+    await until(stage, lambda: any(call.verb == "delete" for call in stage.cluster.calls), removing)
+    await rounds(stage, 3, removing)
     assert stage.cluster.writes() == [f"delete {POD}/{session.inventory.pod_name}"]
     stage.cluster.drop(PODS, session.inventory.pod_name)
     await removing
@@ -244,7 +244,7 @@ async def test_a_failed_start_releases_its_pod_and_keeps_the_claim(stage: Stage)
     session = await stage.launch()
     stage.cluster.starts = False
     resuming = asyncio.create_task(stage.verbs.resume("calm-cove", stage.said.append))
-    await until(stage, lambda: stage.cluster.of(PODS) != [])
+    await until(stage, lambda: stage.cluster.of(PODS) != [], resuming)
     stage.clock.time += session.start_timeout + 1
     stage.cluster.wake()
     with pytest.raises(SessionFailed):

@@ -47,7 +47,7 @@ async def unanswered(stage: Stage) -> Json:
     stage.cluster.fail("create", PODS, TIMEOUT)
     stage.cluster.posted = lambda obj: sent.append(deepcopy(obj)) if obj["kind"] == "Pod" else None
     starting = asyncio.create_task(stage.verbs.resume("calm-cove", stage.said.append))
-    await until(stage, lambda: bool(sent))
+    await until(stage, lambda: bool(sent), starting)
     starting.cancel()
     await asyncio.gather(starting, return_exceptions=True)
     stage.cluster.posted = lambda obj: None

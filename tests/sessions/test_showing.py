@@ -154,7 +154,7 @@ async def test_a_wish_waits_for_the_process_that_drives_and_is_not_carried_out_t
     assert other is not None
     stage.cluster.calls.clear()
     stopping = asyncio.create_task(stage.verbs.stop("calm-cove", stage.said.append))
-    await until(stage, lambda: any("another-host" in said.message for said in stage.said))
+    await until(stage, lambda: any("another-host" in said.message for said in stage.said), stopping)
     assert stage.cluster.calls == []
     await stage.store.leases.release(other)
     assert (await stopping).session.state.phase is Phase.PRESERVED

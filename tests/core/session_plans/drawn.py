@@ -103,10 +103,10 @@ INTENTS = every(
 )
 INVENTORIES: list[dict[str, Any]] = every(
     dict,
-    mode=list(WorkspaceMode),
+    mode=[WorkspaceMode.MANAGED_PVC, *WorkspaceMode],
     pod_uid=["", *POD_UIDS],
     claim_uid=["", *CLAIM_UIDS],
-    claim_created_by_us=[False, True],
+    claim_created_by_us=[False, True, True],
     filled=["", *CLAIM_UIDS, *POD_UIDS],
 )
 RESTARTS = [tuple(Restart(at=NOW - 5, cause="Pod deleted") for _ in range(count)) for count in range(5)]
@@ -149,36 +149,36 @@ LINKS = every(
 TROUBLES = every(Trouble, action=["Connect"], diagnosis=DIAGNOSES, count=range(1, 9))
 
 
-def maybe(values: Sequence[Any]) -> st.SearchStrategy[Observed[Any]]:
-    """Mostly present; what is absent or unknown comes up often enough to be combined with all else."""
-    return st.one_of(
-        st.just(Absent()), st.just(Unknown("denied")), st.sampled_from(values).map(Present)
-    )  # fmt: skip
+def maybe(values: Sequence[Any], verdict: Verdict) -> st.SearchStrategy[Observed[Any]]:
+    """One time in four each: absent, unknown, present with this verdict, present with any."""
+    such = [value for value in values if value.verdict is verdict]
+    often = len(values)
+    present = [Present(value) for value in [*such * (often // len(such)), *values]]
+    return st.sampled_from([*[Absent()] * often, *[Unknown("denied")] * often, *present])
 
 
-def sessions() -> st.SearchStrategy[Session]:
-    """Any record that could stand in a store, plausible or not."""
+def or_none(values: Sequence[Any]) -> st.SearchStrategy[Any]:
+    """None half of the time."""
+    return st.sampled_from([*[None] * len(values), *values])
+
+
+def sessions(*desired: Desired) -> st.SearchStrategy[Session]:
+    """Any record that could stand in a store, plausible or not; of these wishes, if any are named."""
     return st.builds(
         lambda state, intent, run, inventory, history: session(
             state=state, intent=intent, run=run, **inventory, **history
         ),
         st.sampled_from(STATES),
-        st.sampled_from(INTENTS),
+        st.sampled_from([intent for intent in INTENTS if not desired or intent.desired in desired]),
         st.sampled_from([None, *RUNS]),
         st.sampled_from(INVENTORIES),
         st.sampled_from(HISTORIES),
     )
 
 
-def seen() -> st.SearchStrategy[Seen]:
-    """Anything that could be observed. The cluster is the recorded one three times in four: else no law but
-    one has anything to judge."""
+def seen(verdict: Verdict = Verdict.OWNED) -> st.SearchStrategy[Seen]:
+    """Anything that could be observed; what is there is often of this verdict. The cluster is the recorded
+    one three times in four: else no law but one has anything to judge."""
     same = st.sampled_from([Present(True)] * 9 + [Present(False), Absent(), Unknown("denied")])
-    return st.builds(
-        Seen,
-        same_cluster=same,
-        pod=maybe(PODS),
-        claim=maybe(CLAIMS),
-        link=st.none() | st.sampled_from(LINKS),
-        trouble=st.none() | st.sampled_from(TROUBLES),
-    )
+    parts = (same, maybe(PODS, verdict), maybe(CLAIMS, verdict), or_none(LINKS), or_none(TROUBLES))
+    return st.tuples(*parts).map(lambda drawn: Seen(*drawn))
