@@ -27,7 +27,7 @@ async def follow_launched(call: Call, sessions: SessionVerbs, name: str, report:
     try:
         ending = await follow(call, sessions, name, report, manner)
     except Exception as error:
-        if isinstance(error, MoorageError) and error.details.get("category") == "removed":
+        if isinstance(error, MoorageError) and error.details.get("state") == "removed":
             raise
         if asked.remove:
             await sessions.remove(name, report)

@@ -115,7 +115,7 @@ class SessionAttachment:
         removed = session.state.phase is Phase.DELETED
         if removed and ended is None:
             raise NotFound(
-                f"session {session.name} was removed while it was followed", details={"category": "removed"}
+                f"session {session.name} was removed while it was followed", details={"state": "removed"}
             )
         return Exited(ended or AgentExit(), kept=not removed)
 
