@@ -122,7 +122,9 @@ class Commands:
         assert self._server.stdout is not None
         while line := await self._server.stdout.readline():
             answer = json.loads(line)
-            self._ends.pop(answer["id"]).set_result(answer["code"])
+            end = self._ends.pop(answer["id"])
+            if not end.cancelled():
+                end.set_result(answer["code"])
         for waiting in self._ends.values():
             waiting.set_exception(AssertionError("the program that runs the commands has ended"))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,8 +67,8 @@ class Scene:
         """A command line in short: `run` and `run -d` stand for all their flags; -y where one is asked."""
         verb, *flags = line.split()
         if verb == "run":
-            return [*self._run, *flags, "--", *(WAITS if flags else EXITS)]
-        return [verb, NAME, *(["-y"] if verb in ("rm", "archive") else [])]
+            return [*self._run, "-o", "json", *flags, "--", *(WAITS if flags else EXITS)]
+        return [verb, NAME, "-o", "json", *(["-y"] if verb in ("rm", "archive") else [])]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ class Story:
     ``ends``: the status once the verb was carried through. ``starts``: of how many starts of the agent the
     output may tell more by then. ``back``: the command that undoes the verb ("" where nothing needs
     undoing), with the starts it adds; without one the session is removed and the next point gets a fresh one.
-    ``regret``: whoever finds the session tries to have it back first, and may be told why that cannot be.
+    ``again``: what goes on with a session that was found, where that is not the verb itself. ``regret``:
+    whoever finds the session tries to have it back first, and may be told why that cannot be.
     """
 
     verb: str
@@ -87,17 +88,18 @@ class Story:
     starts: tuple[int, ...] = (0,)
     back: tuple[str, int] | None = None
     code: int = 0
+    again: str = ""
     regret: bool = False
 
 
 STORIES = {
     "run": Story("run", ends="Stopped", starts=(1,), code=3),
-    "run-detached": Story("run -d", starts=(1,)),
+    "run-detached": Story("run -d", starts=(1,), again="resume"),
     "stop": Story("stop", ("run -d",), "Stopped", back=("resume", 1)),
     "pause": Story("pause", ("run -d",), "Paused", back=("resume", 1)),
     "resume-stopped": Story("resume", ("run -d", "stop"), starts=(1,), back=("stop", 0)),
     "resume-paused": Story("resume", ("run -d", "pause"), starts=(1,), back=("pause", 0)),
-    "reset": Story("reset", ("run -d",), starts=(1, 2), back=("", 0)),
+    "reset": Story("reset", ("run -d",), starts=(0, 1), back=("", 0), again="resume"),
     "archive": Story("archive", ("run -d",), "Stopped"),
     "rm": Story("rm", ("run -d",), GONE),
     "rm-and-back": Story("rm", ("run -d",), GONE, regret=True),
@@ -182,11 +184,11 @@ async def recorded(scene: Scene, story: Story, audit: Judge, administrator: Admi
     """The points of an undisturbed run. Fails where the API server was asked something that has none."""
     subject = await led(scene, story)
     audit.forget()
-    done = await subject.person(*scene.words(story.verb), code=story.code)
+    done = await subject.person(*scene.words(story.verb), code=None)
     events = audit.events(user=administrator.user)
     assert events
     assert calls_without_point(done.points, events) == []
-    await ended(scene, story, subject)
+    await ended(scene, story, subject, done)
     if not subject.over:
         await removed(subject)
     return done.points
@@ -194,12 +196,15 @@ async def recorded(scene: Scene, story: Story, audit: Judge, administrator: Admi
 
 @dataclass
 class Subject:
-    """A data folder with at most one session. ``starts``: of how many starts its output tells so far;
-    ``over``: it was judged to the end, the next point needs another."""
+    """A data folder with at most one session. ``starts``: of how many starts its output may tell; ``over``:
+    it was judged to the end, the next point needs another."""
 
     person: Person
-    starts: int
+    starts: set[int]
     over: bool = False
+
+    def started(self, more: Iterable[int]) -> None:
+        self.starts = {old + new for old in self.starts for new in more}
 
 
 async def led(scene: Scene, story: Story) -> Subject:
@@ -207,20 +212,27 @@ async def led(scene: Scene, story: Story) -> Subject:
     person = scene.person()
     for line in story.lead:
         await person(*scene.words(line))
-    return Subject(person, 1 if story.lead else 0)
+    return Subject(person, {1 if story.lead else 0})
 
 
 async def killed(scene: Scene, story: Story, point: Point, subject: Subject) -> bool:
     """Killed at the point, and gone on with; False when the point was not passed."""
     done = await subject.person(*scene.words(story.verb), kill_at=point.text, code=None)
-    if done.code == KILLED:
-        found = (await subject.person("ls", "-a", "-o", "json")).json()["items"]
-        assert len(found) == 1 or (not found and (not story.lead or story.ends == GONE))
-        if story.regret and found and await had_back(subject):
-            return True
-        await gone_on(scene, story, subject.person, done, len(found))
-    await ended(scene, story, subject)
-    return done.code == KILLED
+    if done.code != KILLED:
+        await ended(scene, story, subject, done)
+        return False
+    found = (await subject.person("ls", "-a", "-o", "json")).json()["items"]
+    assert len(found) == 1 or (not found and (not story.lead or story.ends == GONE))
+    if not (story.regret and found and await had_back(subject)):
+        await ended(scene, story, subject, await gone_on(scene, story, subject.person, done, len(found)))
+    return True
+
+
+async def unanswered(scene: Scene, story: Story, point: Point, subject: Subject) -> bool:
+    """The call is made and its answer dropped."""
+    done = await subject.person(*scene.words(story.verb), drop_at=point.text, code=None)
+    await ended(scene, story, subject, done)
+    return point in done.points
 
 
 async def had_back(subject: Subject) -> bool:
@@ -230,64 +242,62 @@ async def had_back(subject: Subject) -> bool:
         assert "  why: " in tried.err, tried.err
         assert "  hint: " in tried.err, tried.err
         return False
-    subject.starts = await output_tells(subject.person, {subject.starts, subject.starts + 1})
+    subject.started((0, 1))  # the removal may not yet have ended the agent
     return True
 
 
-async def unanswered(scene: Scene, story: Story, point: Point, subject: Subject) -> bool:
-    """The call is made and its answer dropped."""
-    done = await subject.person(*scene.words(story.verb), drop_at=point.text, code=story.code)
-    await ended(scene, story, subject)
-    return point in done.points
-
-
-async def gone_on(scene: Scene, story: Story, person: Person, done: Outcome, found: int) -> None:
+async def gone_on(scene: Scene, story: Story, person: Person, done: Outcome, found: int) -> Outcome:
     """What a person does who finds the session, or none, as the killed command left it."""
-    if story.verb == "run" and found:
-        follower = await person("attach", NAME, code=story.code)
-        whole = (await person("logs", NAME)).out
-        assert whole.startswith(done.out)
-        assert whole.endswith(follower.out)
-        assert len(done.out) + len(follower.out) <= len(whole), "a line was shown twice"
-    elif story.verb == "run -d" and found:
-        await person("resume", NAME)
-    elif found or not story.lead:
-        await person(*scene.words(story.verb), code=story.code)
+    if not found:
+        return await person(*scene.words(story.verb), code=None) if not story.lead else done
+    if story.verb != "run":
+        return await person(*scene.words(story.again or story.verb), code=None)
+    follower = await person("attach", NAME, code=None)
+    whole = (await person("logs", NAME)).out
+    assert whole.startswith(done.out)
+    assert whole.endswith(follower.out)
+    assert len(done.out) + len(follower.out) <= len(whole), "a line was shown twice"
+    return follower
 
 
-async def ended(scene: Scene, story: Story, subject: Subject) -> None:
-    """The one state the verb ends in, whatever came in between; without a way back, to its removal."""
-    if story.ends == GONE:
-        await removed(subject)
-        return
-    session = (await subject.person("describe", NAME, "-o", "json")).json()
-    assert session["status"] == story.ends, session
-    more = 0
-    if story.back is not None:
-        command, more = story.back
-        if command:
-            await subject.person(*scene.words(command))
-    subject.starts = await output_tells(subject.person, {subject.starts + n + more for n in story.starts})
+async def ended(scene: Scene, story: Story, subject: Subject, last: Outcome) -> None:
+    """The one state the verb ends in, whatever came in between, as the ``last`` command told it; then back to
+    where the next point begins, or without a way back to the removal."""
+    assert last.code in (story.code, KILLED), last.err
+    if story.ends != GONE:
+        told = last if not story.code else await subject.person("describe", NAME, "-o", "json")
+        assert status(told) == story.ends, told.out
+        subject.started(story.starts)
     if story.back is None:
         await removed(subject)
+    elif story.back[0]:
+        await subject.person(*scene.words(story.back[0]))
+        subject.started([story.back[1]])
 
 
-async def output_tells(person: Person, starts: set[int]) -> int:
-    """The output is that of so many starts in one workspace: each line once, none missing."""
-    whole = {b"".join(b"seed\nrun %d\n" % n for n in range(1, count + 1)): count for count in starts}
-    async with asyncio.timeout(PATIENCE):
-        while (out := (await person("logs", NAME)).out) not in whole:
-            assert any(text.startswith(out) for text in whole), out  # an agent may not have printed yet
-    return whole[out]
+def status(told: Outcome) -> str:
+    """Of the one session that a command printed."""
+    printed = told.json()
+    (session,) = printed.get("items") or [printed]
+    return str(session["status"])
 
 
 async def removed(subject: Subject) -> None:
     """`rm`, where something is left to remove, and the data folder holds nothing of the session."""
-    if (await subject.person("ls", "-a", "-o", "json")).json()["items"]:
+    if subject.person.left():
+        await output_tells(subject)
         await subject.person("rm", "-y", NAME)
     assert subject.person.left() == []
     subject.person.forget()
     subject.over = True
+
+
+async def output_tells(subject: Subject) -> None:
+    """The output is that of all its starts in one workspace: each line once, none missing."""
+    whole = [b"".join(b"seed\nrun %d\n" % n for n in range(1, last + 1)) for last in subject.starts]
+    async with asyncio.timeout(PATIENCE):
+        while (out := (await subject.person("logs", NAME)).out) not in whole:
+            assert any(text.startswith(out) for text in whole), out  # an agent may not have printed yet
 
 
 Act = Callable[[Scene, Story, Point, Subject], Awaitable[bool]]
