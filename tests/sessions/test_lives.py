@@ -15,8 +15,8 @@ from moorage.core.errors import (
     UsageError,
     WorkspaceLost,
 )
-from moorage.core.kinds import CLAIMS, NAMESPACES, PODS
-from moorage.core.session import Phase
+from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json
+from moorage.core.session import Phase, Session
 from moorage.ports.cluster import ServerIdentity
 from moorage.ports.link import ProcessSpec
 
@@ -118,9 +118,17 @@ async def test_a_given_claim_that_was_made_anew_meanwhile_is_not_mounted(stage: 
     assert stage.cluster.of(PODS) == []
 
 
+def foreign_pod(session: Session) -> Json:
+    """Under our name, with a container of our main container's name: only the proof tells."""
+    return {
+        "metadata": {"name": session.inventory.pod_name},
+        "spec": {"containers": [{"name": "agent"}]},
+    }
+
+
 async def test_a_foreign_pod_under_our_name_is_neither_used_nor_removed(stage: Stage) -> None:
     session = await stage.launch()
-    foreign = stage.cluster.put(PODS, {"metadata": {"name": session.inventory.pod_name}})
+    foreign = stage.cluster.put(PODS, foreign_pod(session))
     with pytest.raises(NameBlocked, match=str(foreign["metadata"]["uid"])):
         await stage.verbs.resume("calm-cove", stage.said.append)
     await stage.verbs.remove("calm-cove", stage.said.append)
@@ -141,7 +149,7 @@ async def test_a_foreign_claim_under_our_name_is_neither_used_nor_removed(stage:
 async def test_a_pod_that_took_our_pods_name_is_left_alone_and_so_is_the_claim(stage: Stage) -> None:
     session = await stage.running()
     stage.cluster.drop(PODS, session.inventory.pod_name)
-    foreign = stage.cluster.put(PODS, {"metadata": {"name": session.inventory.pod_name}})
+    foreign = stage.cluster.put(PODS, foreign_pod(session))
     stage.cluster.calls.clear()
     for verb in (stage.verbs.stop, stage.verbs.resume, stage.verbs.remove):
         with pytest.raises(NameBlocked):

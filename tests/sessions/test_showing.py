@@ -23,6 +23,10 @@ def is_output(happening: Happening) -> bool:
     return isinstance(happening, Output)
 
 
+def started(happening: Happening) -> bool:
+    return isinstance(happening, Progress) and happening.step == "agent"
+
+
 async def test_bytes_are_stored_before_they_are_shown_and_before_they_are_acknowledged(stage: Stage) -> None:
     session = await stage.running()
     lease = await stage.store.leases.acquire(session.id, stage.parts.owner)
@@ -181,10 +185,10 @@ async def test_restarts_of_one_cause_end_after_three_in_ten_minutes(stage: Stage
     session = await stage.running()
     for _ in range(3):
         stage.cluster.drop(PODS, session.inventory.pod_name)
-        await stage.attend(lambda h: isinstance(h, Progress) and h.step == "agent")
+        await stage.attend(started)
     stage.cluster.drop(PODS, session.inventory.pod_name)
     with pytest.raises(SessionFailed, match="restarted 3 times"):
-        await stage.attend(ended)
+        await stage.attend(started)
     assert (await stage.record()).state.phase is Phase.FAILED
     assert stage.cluster.of(PODS) == []
 
@@ -226,5 +230,5 @@ async def test_restarts_can_be_turned_off(stage: Stage) -> None:
     session = await stage.running(restart_allowed=False)
     stage.cluster.drop(PODS, session.inventory.pod_name)
     with pytest.raises(SessionFailed, match="--no-restart"):
-        await stage.attend(ended)
+        await stage.attend(started)
     assert stage.cluster.of(PODS) == []
