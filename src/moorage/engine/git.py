@@ -12,12 +12,13 @@ import os
 import re
 import shutil
 from pathlib import Path, PurePath
+from urllib.parse import urlsplit
 
 from moorage.core.errors import MoorageError, UsageError
 from moorage.core.source_url import parse_git_url
 
 SAFE = ("-c", "protocol.ext.allow=never", "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false")
-_HELPER = '!f() { echo "username=$MOORAGE_GIT_USER"; echo "password=$MOORAGE_GIT_PASSWORD"; }; f'
+_HELPER = '!f() { printf "username=%s\\npassword=%s\\n" "$MOORAGE_GIT_USER" "$MOORAGE_GIT_PASSWORD"; }; f'
 _SECRET = re.compile(r"(?<=://)[^/@\s]+@")
 
 
@@ -60,6 +61,8 @@ async def git(*args: str, cwd: Path | None = None, env: dict[str, str] | None = 
 def _hint(err: bytes) -> str:
     if b"dubious ownership" in err:
         return "the directory belongs to another user: git config --global --add safe.directory DIR"
+    if b"URL returned error: 30" in err:
+        return "the server redirects, and a password goes to no other address: give the final URL"
     if b"Authentication" in err or b"could not read Username" in err or b"Permission denied" in err:
         return "give credentials by git's credential helper or ssh agent on this machine"
     return "check the source with: git ls-remote SOURCE"
@@ -77,10 +80,25 @@ async def clone(location: str, tree: Path, *, ref: str = "", user: str = "", pas
     extra: tuple[str, ...] = ()
     if user or password:
         env = {"MOORAGE_GIT_USER": user, "MOORAGE_GIT_PASSWORD": password}
-        extra = ("-c", "credential.helper=", "-c", f"credential.helper={_HELPER}")
+        extra = _only_for(location)
     await git(*extra, "clone", "--quiet", "--no-local", "--", location, str(tree), env=env)
     if ref:
         await git("checkout", "--quiet", ref, "--", cwd=tree)
+
+
+def _only_for(location: str) -> tuple[str, ...]:
+    """Options by which the password is answered to this scheme, host and port, and to no other.
+
+    A server that wants it may redirect: git would ask the helper for the other host too, and some releases
+    of curl send what they have to another port. So redirects are not followed.
+    """
+    parts = urlsplit(location)
+    scope = f"credential.{parts.scheme}://{parts.netloc}.helper"
+    return (
+        *("-c", "http.followRedirects=false"),
+        *("-c", "credential.helper="),  # empties the list: no other helper is asked, none stores it
+        *("-c", f"{scope}={_HELPER}"),
+    )
 
 
 async def head_commit(tree: Path) -> str:
