@@ -27,12 +27,19 @@ class GitUrl:
 
 
 def parse_git_url(text: str) -> GitUrl | None:
-    """None for a local path. UsageError for a scheme that git would take but we do not."""
+    """None for a local path. UsageError for a scheme that git would take but we do not, and for a URL with
+    a query (tokens stand there, and the URL is shown and recorded) or with control characters."""
     if _SHORT.match(text):
         return GitUrl(text)
     found = _SCHEME.match(text)
     if not found:
         return None
+    if not text.isprintable():
+        raise UsageError(
+            "the source URL holds characters that cannot be printed",
+            field="source",
+            hint="write it on one line; percent-encode what is not a letter, digit or mark",
+        )
     scheme = found.group(1).lower()
     if found.group(2) == "::" or scheme not in SCHEMES:
         raise UsageError(
@@ -51,12 +58,24 @@ def _split(text: str, scheme: str) -> GitUrl:
         raise UsageError("the source is not a valid URL", field="source", hint=str(error)) from None
     if scheme != "file" and not parts.hostname:
         raise UsageError("the source URL names no host", field="source")
+    if "?" in text.partition("#")[0]:
+        raise UsageError(
+            "the source URL has a query, which could hold a token and would be recorded",
+            field="source",
+            hint="leave out ?…; give credentials by git's credential helper",
+        )
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    if not (user + password).isprintable():
+        raise UsageError(
+            "the login in the source URL holds control characters",
+            field="source",
+            hint="give credentials by git's credential helper",
+        )
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
     # ssh needs its user in the URL; for http a lone user name may itself be a token, so it stays out.
     shown = f"{parts.username}@" if scheme == "ssh" and user else ""
-    clean = urlunsplit((parts.scheme, f"{shown}{host}{port}", parts.path, parts.query, ""))
+    clean = urlunsplit((parts.scheme, f"{shown}{host}{port}", parts.path, "", ""))
     if scheme == "ssh":
         return GitUrl(clean)
     return GitUrl(clean, user, password)
