@@ -12,6 +12,8 @@ from moorage.core.template.rules.pod import ORDINARY, Container, Pod
 # Comparing every unknown name with every volume would take a hostile template minutes.
 _CANDIDATES = 50
 _GRANT_HINT = "mount moorage-workspace at /workspace, with readOnly or without, and nothing else"
+# What would share a part or more of it, and the word that stands for not doing so, where there is one.
+_NO_PART = {"subPath": "", "subPathExpr": "", "mountPropagation": "None", "recursiveReadOnly": "Disabled"}
 
 
 def check_mounts(pod: Pod, findings: Findings) -> None:
@@ -29,6 +31,7 @@ def check_mounts(pod: Pod, findings: Findings) -> None:
 
 def _container(container: Container, names: list[str], findings: Findings) -> set[str]:
     used: set[str] = set()
+    _env_files(container, findings)
     for part, field in (("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")):
         for index, mount in container.node.mappings(part):
             path = item(join(container.path, part), index)
@@ -43,6 +46,19 @@ def _container(container: Container, names: list[str], findings: Findings) -> se
             else:
                 _ordinary(mount, name, target, field, path, names, findings)
     return used
+
+
+def _env_files(container: Container, findings: Findings) -> None:
+    """A variable read from a file of a volume: that would be a mount of ours by another way."""
+    for index, variable in container.node.mappings("env"):
+        source = variable.mapping("valueFrom")
+        reference = source.mapping("fileKeyRef") if source else None
+        name = reference.text("volumeName") if reference else None
+        if reference and name is not None and name.startswith("moorage-"):
+            path = f"{item(join(container.path, 'env'), index)}.valueFrom.fileKeyRef.volumeName"
+            message = f"{shown(name)} is only for Moorage's own mounts"
+            hint = "read the variable from a volume of your own"
+            findings.error(reference.get("volumeName"), path, "reserved_mount", message, hint)
 
 
 def _ordinary(
@@ -80,7 +96,7 @@ def _grant(container: Container, mount: Mapping, path: str, findings: Findings) 
         return
     if (target := mount.text("mountPath")) is not None and target != WORKSPACE_PATH:
         refuse("mountPath", f"the workspace stands at {shown(target)}, not at exactly {WORKSPACE_PATH}")
-    for field in ("subPath", "subPathExpr", "mountPropagation", "recursiveReadOnly"):
+    for field, neutral in _NO_PART.items():
         value = mount.text(field)
-        if value is not None and value not in ("None", "Disabled"):
+        if value is not None and value != neutral:
             refuse(field, f"the workspace is shared without {field}")
