@@ -93,9 +93,12 @@ async def test_a_host_that_is_redirected_to_receives_nothing(
 ) -> None:
     first: list[str] = []
     evil: list[str] = []
-    with server(served, evil) as other, server(served, first, other, before=before) as address:
-        with pytest.raises(MoorageError) as caught:
-            await clone(f"{address}/r.git", tmp_path / "clone", user="me", password=PASSWORD)
+    with (
+        server(served, evil) as other,
+        server(served, first, other, before=before) as address,
+        pytest.raises(MoorageError) as caught,
+    ):
+        await clone(f"{address}/r.git", tmp_path / "clone", user="me", password=PASSWORD)
     assert first, "the first host was asked"
     assert evil == []
     assert "final URL" in caught.value.hint
