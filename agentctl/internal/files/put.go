@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -17,14 +18,17 @@ const putPrefix = reserved + "put-"
 var busy sync.Map
 
 // Put unpacks r below dir. verify is called when all was read and before anything shows: its error
-// undoes the put. Without replace an existing entry is a conflict.
+// undoes the put, and so does the end of ctx before then. Without replace an existing entry is a conflict.
 //
-// Assumption: nothing else makes the same names meanwhile. Entries appear one by one, each whole.
-func Put(dir string, r io.Reader, limit int64, replace bool, verify func() error) (int64, error) {
+// Puts and fillings of one directory put their entries in place one after the other. Assumption: nothing else
+// makes the same names meanwhile. Entries appear one by one, each whole.
+func Put(
+	ctx context.Context, dir string, r io.Reader, limit int64, replace bool, verify func() error,
+) (int64, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, err
 	}
-	sweep(dir)
+	sweep(dir, putPrefix)
 	temp, err := os.MkdirTemp(dir, putPrefix)
 	if err != nil {
 		return 0, err
@@ -37,6 +41,14 @@ func Put(dir string, r io.Reader, limit int64, replace bool, verify func() error
 		return n, err
 	}
 	if err := verify(); err != nil {
+		return n, err
+	}
+	done, err := takeTurn(ctx, dir)
+	if err != nil {
+		return n, err
+	}
+	defer done()
+	if err := ctx.Err(); err != nil {
 		return n, err
 	}
 	if !replace {
@@ -56,15 +68,15 @@ func unpackInto(dir string, r io.Reader, limit int64, anyLink bool) (int64, erro
 	return unpack(root, r, limit, anyLink)
 }
 
-// sweep removes what killed puts left.
-func sweep(dir string) {
+// sweep removes what killed puts, or fillings, left under names with prefix.
+func sweep(dir, prefix string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if _, used := busy.Load(path); !used && strings.HasPrefix(e.Name(), putPrefix) {
+		if _, used := busy.Load(path); !used && strings.HasPrefix(e.Name(), prefix) {
 			_ = os.RemoveAll(path)
 		}
 	}

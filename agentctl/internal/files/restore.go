@@ -42,6 +42,7 @@ func Restore(dir string, b Bundle) (bool, error) {
 	return filling{
 		called: "directory", dir: dir, fill: restoreFillName, done: restoredName,
 		marker: "sha256:" + b.SHA256, replace: b.Replace, unpack: b.fetchAndUnpack,
+		still: func() error { return nil }, // a killed process asks for nothing more
 	}.run()
 }
 

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -12,8 +13,9 @@ import (
 // A workspace is filled once, and a bundle is restored likewise. The stages, each a state that a crash may leave
 // behind:
 //
-//	.moorage-fill/tree      being unpacked: thrown away and begun anew
-//	.moorage-fill/ready     holds the marker: all is unpacked and on disk, entries are being renamed
+//	.moorage-fill-*/tree    being unpacked: thrown away and begun anew
+//	.moorage-fill/tree      unpacked and on disk, not yet marked: likewise
+//	.moorage-fill/ready     holds the marker: entries are being renamed
 //	.moorage-workspace      holds the marker: done
 //
 // From "ready" on the stream is not needed any more; finishing is renaming what is still in tree.
@@ -42,11 +44,19 @@ func readSmall(path string) (string, error) {
 	return string(text), err
 }
 
-// Materialize fills the empty workspace dir. False: this marker stands already.
-func Materialize(dir string, r io.Reader, limit int64, marker string, verify func() error) (bool, error) {
+// Materialize fills the empty workspace dir. False: this marker stands already. It waits, as long as ctx lasts,
+// for whoever fills dir now. still is asked before each step that others can see: its error ends the filling.
+func Materialize(
+	ctx context.Context, dir string, r io.Reader, limit int64, marker string, verify, still func() error,
+) (bool, error) {
 	if marker == "" {
 		return false, &Refused{"usage", "an empty marker"}
 	}
+	done, err := takeTurn(ctx, dir)
+	if err != nil {
+		return false, err
+	}
+	defer done()
 	unpack := func(fill string) error {
 		if _, err := unpackInto(filepath.Join(fill, treeName), r, limit, true); err != nil {
 			return err
@@ -54,7 +64,7 @@ func Materialize(dir string, r io.Reader, limit int64, marker string, verify fun
 		return verify()
 	}
 	return filling{
-		called: "workspace", dir: dir, fill: fillName, done: markerName, marker: marker, unpack: unpack,
+		called: "workspace", dir: dir, fill: fillName, done: markerName, marker: marker, unpack: unpack, still: still,
 	}.run()
 }
 
@@ -64,9 +74,13 @@ type filling struct {
 	dir, fill, done, marker string
 	replace                 bool                    // over what is there, also what another marker stands for
 	unpack                  func(fill string) error // into treeName; an error undoes the filling
+	still                   func() error            // nil while this filling is still wanted
 }
 
 func (f filling) run() (bool, error) {
+	if err := f.still(); err != nil {
+		return false, err
+	}
 	fill := filepath.Join(f.dir, f.fill)
 	have, err := readSmall(filepath.Join(f.dir, f.done))
 	if err != nil {
@@ -94,26 +108,33 @@ func (f filling) run() (bool, error) {
 	return true, f.finish(fill)
 }
 
+// prepare unpacks under a name of its own, so that no other filling, not even of another process, can change
+// what is then taken to fill.
 func (f filling) prepare(fill string) (err error) {
 	if err := os.RemoveAll(fill); err != nil {
 		return err
 	}
-	sweep(f.dir)
+	sweep(f.dir, putPrefix)
+	sweep(f.dir, f.fill+"-")
 	if !f.replace {
 		if err := f.refuseContent(); err != nil {
 			return err
 		}
 	}
-	tree := filepath.Join(fill, treeName)
-	if err := os.MkdirAll(tree, 0o700); err != nil {
+	temp, err := os.MkdirTemp(f.dir, f.fill+"-")
+	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			_ = os.RemoveAll(fill) // a full disk must not stay full of what nobody wants
+			_ = os.RemoveAll(temp) // a full disk must not stay full of what nobody wants
 		}
 	}()
-	if err := f.unpack(fill); err != nil {
+	tree := filepath.Join(temp, treeName)
+	if err := os.Mkdir(tree, 0o700); err != nil {
+		return err
+	}
+	if err := f.unpack(temp); err != nil {
 		return err
 	}
 	if err := refuseOtherKinds(tree, f.dir); err != nil {
@@ -122,6 +143,13 @@ func (f filling) prepare(fill string) (err error) {
 	if err := syncFilesystem(f.dir); err != nil {
 		return err
 	}
+	if err := f.still(); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, fill); err != nil {
+		return err
+	}
+	temp = fill
 	return writeDurably(filepath.Join(fill, readyName), f.marker)
 }
 
@@ -140,10 +168,16 @@ func (f filling) refuseContent() error {
 }
 
 func (f filling) finish(fill string) error {
+	if err := f.still(); err != nil {
+		return err
+	}
 	if err := moveAll(filepath.Join(fill, treeName), f.dir, f.replace); err != nil {
 		return err
 	}
 	if err := syncFilesystem(f.dir); err != nil {
+		return err
+	}
+	if err := f.still(); err != nil {
 		return err
 	}
 	if err := writeDurably(filepath.Join(f.dir, f.done), f.marker); err != nil {

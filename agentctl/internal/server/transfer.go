@@ -78,16 +78,27 @@ func putTar(_ *Server, stream *link.Stream, r request) (any, error) {
 		return nil, err
 	}
 	b := newBody(stream)
-	n, err := files.Put(filepath.Clean(r.Path), b, r.Limit, r.Replace, b.verify)
+	n, err := files.Put(stream.Context(), filepath.Clean(r.Path), b, r.Limit, r.Replace, b.verify)
 	return map[string]int64{"bytes": n}, cutOff(err)
 }
 
-func materialize(_ *Server, stream *link.Stream, r request) (any, error) {
+// materialize is a command of the owner: one who is gone, or no longer the owner, changes nothing more.
+func materialize(s *Server, stream *link.Stream, r request) (any, error) {
 	if err := absolute(r.Path); err != nil {
 		return nil, err
 	}
+	still := func() error {
+		if err := stream.Context().Err(); err != nil {
+			return err
+		}
+		return s.Agent.Allowed(stream.Conn().Fence)
+	}
+	if err := still(); err != nil {
+		return nil, err
+	}
 	b := newBody(stream)
-	filled, err := files.Materialize(filepath.Clean(r.Path), b, r.Limit, r.Marker, b.verify)
+	filled, err := files.Materialize(
+		stream.Context(), filepath.Clean(r.Path), b, r.Limit, r.Marker, b.verify, still)
 	return map[string]bool{"filled": filled}, cutOff(err)
 }
 
