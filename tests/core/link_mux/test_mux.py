@@ -69,6 +69,8 @@ BREACHES: dict[str, tuple[list[tuple[FrameType, int, bytes]], str]] = {
     "an open": ([(FrameType.OPEN, 1, b"{}")], "unknown_type"),
     "a reset": ([(FrameType.RESET, 1, b"")], "unknown_type"),
     "an answer that is no JSON": ([(FrameType.RESULT, 1, b"{")], "bad_json"),
+    "an answer nested too deep": ([(FrameType.RESULT, 1, b"[" * 5000)], "bad_json"),
+    "an answer of half a character": ([(FrameType.RESULT, 1, b'{"a":"\\ud800."}')], "bad_json"),
     "more than the window": (
         [(FrameType.DATA, 1, bytes(MAX_CHUNK + 1))] * (INITIAL_WINDOW // (MAX_CHUNK + 1) + 1),
         "window",

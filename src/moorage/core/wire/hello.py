@@ -9,9 +9,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import struct
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from moorage.core.errors import LinkError
 from moorage.core.wire.frames import MAX_HELLO_PAYLOAD, Frame, FrameDecoder, FrameType, Seal, encode
@@ -22,6 +25,7 @@ MAX_VERSION = 1
 """The protocol versions this release speaks: its own and that of the release before."""
 
 _LABEL = b"moorage link hello\0"
+_EPOCH = re.compile("[0-9a-f]{1,64}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,6 +116,8 @@ class ClientHello:
         epoch, random = said.get("epoch"), said.get("random")
         if said.get("link") != "moorage" or not isinstance(epoch, str) or not isinstance(random, str):
             raise refused("malformed", "what answers on the link's port is not agentctl")
+        if _EPOCH.fullmatch(epoch) is None:
+            raise refused("malformed", "the epoch of the hello is no short hexadecimal number")
         if not negotiate(_number(said, "min"), _number(said, "max")):
             raise refused(
                 "version",
@@ -165,8 +171,8 @@ def _expect(frame: Frame, kind: FrameType) -> bytes:
 
 def _object(payload: bytes) -> dict[str, Any]:
     try:
-        said = json.loads(payload)
-    except ValueError:
+        said = msgspec.json.decode(payload)  # refuses surrogates, too deep nesting and NaN
+    except (ValueError, RecursionError):
         raise refused("malformed", "a hello that is no JSON") from None
     if not isinstance(said, dict):
         raise refused("malformed", "a hello that is no JSON object")

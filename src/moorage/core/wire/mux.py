@@ -11,6 +11,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import msgspec
+
 from moorage.core.wire.frames import MAX_PAYLOAD, Frame, FrameDecoder, FrameError, FrameType, Seal, encode
 
 INITIAL_WINDOW = 512 << 10
@@ -195,7 +197,7 @@ class ClientMux:
 
 def _json(payload: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(payload or b"{}")
-    except ValueError:
+        value = msgspec.json.decode(payload or b"{}")  # refuses surrogates, too deep nesting and NaN
+    except (ValueError, RecursionError):
         raise FrameError("bad_json", "an answer that is no JSON") from None
     return value if isinstance(value, dict) else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
@@ -93,7 +92,7 @@ class AgentLink:
     ) -> int:
         request = {"op": "put_tar", "path": path, "limit": limit, "replace": replace}
         answer = await transfer.upload(self._connection, request, chunks)
-        return int(answer["bytes"])
+        return records.count(answer, "bytes")
 
     def get_tar(self, path: str) -> AsyncIterator[bytes]:
         return transfer.download(self._connection, {"op": "get_tar", "path": path})
@@ -103,22 +102,22 @@ class AgentLink:
         entries: list[FileEntry] = []
         try:
             while (part := await stream.receive()) is not None:
-                entries += [records.file_entry(entry) for entry in json.loads(part[1])]
+                entries += records.file_entries(part[1])
             await stream.result()
         finally:
             stream.reset()
         return entries
 
     async def hash_tree(self, path: str) -> str:
-        return str((await self._call("hash_tree", path=path))["sha256"])
+        return records.text(await self._call("hash_tree", path=path), "sha256")
 
     async def materialize(self, path: str, chunks: AsyncIterator[bytes], *, marker: str, limit: int) -> bool:
         request = {"op": "materialize", "path": path, "marker": marker, "limit": limit}
         answer = await transfer.upload(self._connection, request, chunks)
-        return bool(answer["filled"])
+        return records.flag(answer, "filled")
 
     async def marker(self, path: str) -> str:
-        return str((await self._call("marker", path=path))["marker"])
+        return records.text(await self._call("marker", path=path), "marker")
 
     async def dial(self, port: int) -> DialledPort:
         stream = await self._connection.open({"op": "dial", "port": port})
@@ -149,9 +148,8 @@ async def _transcript(stream: LinkStream) -> AsyncGenerator[Output | Gap, None]:
     while (part := await stream.receive()) is not None:
         channel, data = part
         if channel == MESSAGE:
-            mark = json.loads(data)
-            at = int(mark["offset"])
-            if missing := int(mark.get("gap") or 0):
+            at, missing = records.mark(data)
+            if missing:
                 yield Gap(at, missing)
                 at += missing
         else:

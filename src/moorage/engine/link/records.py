@@ -1,10 +1,71 @@
-"""The link's JSON as the types of ``ports.link``, both ways. Used by ``engine.link.client`` only."""
+"""The link's JSON as the types of ``ports.link``, both ways. Used by ``engine.link`` only.
+
+The Pod may be hostile: what agentctl says is taken only in the types and ranges it is promised in (see
+docs/link-protocol.md), and everything else is a LinkError. Nothing unchecked goes on to plans and records.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
+import msgspec
+
+from moorage.core.errors import LinkError
 from moorage.ports.link import Activity, AgentStatus, ContainerUsage, ExitStatus, FileEntry, ProcessSpec
+
+T = TypeVar("T")
+
+MOST = 1 << 62
+"""The largest number taken: sums of two still fit 64 bits, in the store and in agentctl."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+Measure = Annotated[int, msgspec.Meta(ge=-1, le=MOST)]
+Time = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
+
+
+class _Exit(msgspec.Struct):
+    """What is not said is unknown, never success."""
+
+    code: Annotated[int, msgspec.Meta(ge=0, le=255)] | None = None
+    signal: Annotated[int, msgspec.Meta(ge=1, le=127)] | None = None
+    oom: bool = False
+    error: str | None = ""
+
+
+class _Status(msgspec.Struct):
+    state: Literal["none", "running", "draining", "exited"]
+    pid: Count
+    started_at: Time
+    exit: _Exit | None
+    oldest: Count
+    end: Count
+    start_id: str
+
+
+class _Entry(msgspec.Struct):
+    path: str
+    kind: str
+    size: Count
+    mode: Count
+    mtime: Time
+
+
+class _Activity(msgspec.Struct):
+    busy: bool
+    last_input: Time
+    last_output: Time
+    children: Count
+
+
+class _Usage(msgspec.Struct):
+    memory_bytes: Measure
+    memory_limit: Measure
+    cpu_micros: Measure
+    oom_kills: Measure
+
+
+class _Mark(msgspec.Struct):
+    offset: Count
+    gap: Count | None = None
 
 
 def spec(process: ProcessSpec) -> dict[str, Any]:
@@ -21,33 +82,86 @@ def spec(process: ProcessSpec) -> dict[str, Any]:
 
 def exit_status(said: dict[str, Any]) -> ExitStatus:
     """How a process ended; what was not said is unknown."""
-    return ExitStatus(said.get("code"), said.get("signal"), bool(said.get("oom")), said.get("error") or "")
+    return _exit(_strict(said, _Exit))
 
 
 def agent_status(said: dict[str, Any]) -> AgentStatus:
     """The agent as agentctl sees it."""
-    ended = said.get("exit")
+    status = _strict(said, _Status)
     return AgentStatus(
-        state=said["state"],
-        pid=said["pid"],
-        started_at=said["started_at"],
-        exit=None if ended is None else exit_status(ended),
-        oldest=said["oldest"],
-        end=said["end"],
-        start_id=said["start_id"],
+        state=status.state,
+        pid=status.pid,
+        started_at=status.started_at,
+        exit=None if status.exit is None else _exit(status.exit),
+        oldest=status.oldest,
+        end=status.end,
+        start_id=status.start_id,
     )
 
 
-def file_entry(said: dict[str, Any]) -> FileEntry:
-    """One line of a listing."""
-    return FileEntry(said["path"], said["kind"], said["size"], said["mode"], said["mtime"])
+def file_entries(data: bytes) -> list[FileEntry]:
+    """One message of a listing."""
+    return [
+        FileEntry(entry.path, entry.kind, entry.size, entry.mode, entry.mtime)
+        for entry in _decoded(data, list[_Entry])
+    ]
+
+
+def mark(data: bytes) -> tuple[int, int]:
+    """A message within the transcript: (offset of what follows, bytes missing from there on)."""
+    said = _decoded(data, _Mark)
+    return said.offset, said.gap or 0
 
 
 def activity(said: dict[str, Any]) -> Activity:
     """What idleness is judged from."""
-    return Activity(said["busy"], said["last_input"], said["last_output"], said["children"])
+    now = _strict(said, _Activity)
+    return Activity(now.busy, now.last_input, now.last_output, now.children)
 
 
 def usage(said: dict[str, Any]) -> ContainerUsage:
     """What the container uses."""
-    return ContainerUsage(said["memory_bytes"], said["memory_limit"], said["cpu_micros"], said["oom_kills"])
+    now = _strict(said, _Usage)
+    return ContainerUsage(now.memory_bytes, now.memory_limit, now.cpu_micros, now.oom_kills)
+
+
+def text(said: dict[str, Any], name: str) -> str:
+    """One string of an answer."""
+    return _strict(said.get(name), str)
+
+
+def count(said: dict[str, Any], name: str) -> int:
+    """One number of an answer, not below 0."""
+    number: int = _strict(said.get(name), Count)
+    return number
+
+
+def flag(said: dict[str, Any], name: str) -> bool:
+    """One yes or no of an answer."""
+    return _strict(said.get(name), bool)
+
+
+def _exit(said: _Exit) -> ExitStatus:
+    return ExitStatus(said.code, said.signal, said.oom, said.error or "")
+
+
+def _strict(said: object, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(said, kind)
+    except msgspec.ValidationError as problem:
+        raise _nonsense(problem) from None
+
+
+def _decoded(data: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (ValueError, RecursionError) as problem:
+        raise _nonsense(problem) from None
+
+
+def _nonsense(problem: Exception) -> LinkError:
+    return LinkError(
+        f"agentctl answered what its protocol does not allow: {problem}",
+        hint="something else may speak for it; reset the session to get a Pod with this release's helper",
+        details={"code": "malformed"},
+    )
