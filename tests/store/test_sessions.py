@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+from pathlib import Path
+
 import pytest
 
-from moorage.core.errors import Conflict, NotFound
-from moorage.core.session import Desired, Intent, Phase, State, change
+from moorage.core.errors import Conflict, NotFound, StoreError
+from moorage.core.session import AgentExit, AgentRun, Desired, Intent, Phase, State, change
 from moorage.ports.link import Output
 from moorage.ports.store import Lease, SessionEvent, Store
 from tests.store.samples import a_session, leased
@@ -154,3 +158,28 @@ async def test_a_write_under_any_lease_but_the_current_one_changes_nothing(store
         await store.sessions.purge(lease.session_id, stale)
     assert await store.sessions.get(lease.session_id) == before
     assert await store.transcripts.end(lease.session_id) == 0
+
+
+async def test_a_record_that_could_not_be_read_again_is_not_written(store: Store) -> None:
+    session = a_session()
+    lease = await leased(store, session)
+    for code in ("0", True, [1], 0.5):
+        broken = change(session, run=AgentRun("start", exit=AgentExit(code=code)))  # type: ignore[arg-type]
+        with pytest.raises(StoreError, match="malformed"):
+            await store.sessions.save(broken, lease)
+    assert await store.sessions.get(session.id) == session
+
+
+@pytest.mark.parametrize("column", ["record", "state", "intent"])
+async def test_one_unreadable_row_does_not_hide_the_other_sessions(
+    store: Store, tmp_path: Path, column: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await store.sessions.add(a_session())
+    await store.sessions.add(a_session("s00000000002", "calm-cove"))
+    with contextlib.closing(sqlite3.connect(tmp_path / "moorage.db")) as database, database:
+        database.execute(f"UPDATE sessions SET {column} = '[1]' WHERE id = 's00000000001'")
+    assert [s.id for s in await store.sessions.list_all()] == ["s00000000002"]
+    assert "session s00000000001 cannot be read" in caplog.text
+    assert await store.sessions.ids() == {"s00000000001", "s00000000002"}
+    with pytest.raises(StoreError, match="cannot be read"):
+        await store.sessions.get("s00000000001")

@@ -54,7 +54,11 @@ class Sessions(Protocol):
     async def get(self, name_or_id: str) -> Session:
         """By id or by name (deleted ones only by id); NotFound names the nearest existing name."""
 
-    async def list_all(self, *, include_archived: bool = False) -> list[Session]: ...
+    async def list_all(self, *, include_archived: bool = False) -> list[Session]:
+        """Oldest first, without deleted ones and without those whose record cannot be read (logged)."""
+
+    async def ids(self) -> set[str]:
+        """Of all sessions not deleted, also of those whose record cannot be read."""
 
     async def save(self, session: Session, lease: Lease) -> Session:
         """Replace the record (all but ``intent``); returns it with the intent now stored."""

@@ -74,7 +74,7 @@ async def sweep(parts: Parts) -> None:
 
 
 async def _on_record(parts: Parts) -> set[str]:
-    return {session.id for session in await parts.store.sessions.list_all(include_archived=True)}
+    return await parts.store.sessions.ids()  # also of unreadable records: their sources are not left-overs
 
 
 async def _settle(parts: Parts, session: Session, due: list[IssuedNonce], lease: Lease) -> None:

@@ -17,20 +17,24 @@ Row = sa.Row[Any]
 
 
 def to_row(session: Session) -> dict[str, Any]:
-    """All columns but those of the intent. UsageError for text that is no Unicode."""
+    """All columns but those of the intent. UsageError for text that is no Unicode, StoreError for values of
+    types that could not be read again: a row that nobody can read must never be written."""
     try:
         record = msgspec.to_builtins(session)
-        del record["intent"]
-        state = record.pop("state")
+        intent = record.pop("intent")
+        state, rest = _json(record.pop("state")), _json(record)
+        _parsed(rest, state, _json(intent))
         return {
             "id": session.id,
             "name": session.name,
             "phase": session.state.phase.value,
             "created_at": session.created_at,
-            "state": _json(state),
-            "record": _json(record),
+            "state": state,
+            "record": rest,
             "unsettled": sum(not nonce.settled for nonce in session.inventory.nonces),
         }
+    except (msgspec.MsgspecError, TypeError, AttributeError, OverflowError) as problem:
+        raise StoreError(f"what would be recorded of session {session.id} is malformed: {problem}") from None
     except UnicodeEncodeError as problem:
         raise UsageError(
             f"session {session.id} holds text that is not Unicode: {problem.reason}",
@@ -49,10 +53,7 @@ def to_intent(text: str) -> Intent:
 def to_session(row: Row) -> Session:
     """StoreError when the row does not hold what this code can read."""
     try:
-        record = msgspec.json.decode(row.record)
-        record["state"] = msgspec.json.decode(row.state)
-        record["intent"] = msgspec.json.decode(row.intent)
-        return msgspec.convert(record, Session)
+        return _parsed(row.record, row.state, row.intent)
     except (msgspec.MsgspecError, TypeError) as problem:
         raise StoreError(
             f"the stored record of session {row.id} cannot be read: {problem}",
@@ -80,6 +81,13 @@ def tombstone(session: Session, at: float) -> Session:
         restarts=(),
     )
     return deleted
+
+
+def _parsed(rest: str, state: str, intent: str) -> Session:
+    record = msgspec.json.decode(rest)
+    record["state"] = msgspec.json.decode(state)
+    record["intent"] = msgspec.json.decode(intent)
+    return msgspec.convert(record, Session)
 
 
 def _json(value: object) -> str:

@@ -6,13 +6,14 @@ Decides nothing about sessions: it keeps what it is given, under the lease's con
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from moorage.core.errors import Conflict, NotFound
+from moorage.core.errors import Conflict, NotFound, StoreError
 from moorage.core.session import Intent, Phase, Session, change
 from moorage.ports.store import Lease, SessionEvent
 from moorage.store import records, tables
@@ -21,6 +22,7 @@ from moorage.store.leases import require
 from moorage.store.secrets import SqlSecrets
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 _columns = tables.sessions.c
 _live = _columns.phase != Phase.DELETED.value
@@ -71,9 +73,18 @@ class SqlSessions:
         return await self._database.read(work)
 
     async def list_all(self, *, include_archived: bool = False) -> list[Session]:
-        """Oldest first; never deleted ones."""
+        """Oldest first; never deleted ones. One whose record cannot be read is logged and left out, so that
+        it does not take the others with it; ``ids`` has it."""
         wanted = _live if include_archived else sa.and_(_live, _columns.phase != Phase.ARCHIVED.value)
         return await self._select(wanted)
+
+    async def ids(self) -> set[str]:
+        """Of all sessions not deleted, also of those whose record cannot be read."""
+
+        async def work(connection: AsyncConnection) -> set[str]:
+            return set((await connection.execute(sa.select(_columns.id).where(_live))).scalars())
+
+        return await self._database.read(work)
 
     async def tombstones(self) -> list[Session]:
         """Deleted sessions whose nonces are not all settled: a create may still be carried out late."""
@@ -166,7 +177,7 @@ class SqlSessions:
     async def _select(self, wanted: sa.ColumnElement[bool]) -> list[Session]:
         async def work(connection: AsyncConnection) -> list[Session]:
             query = sa.select(tables.sessions).where(wanted).order_by(_columns.created_at, _columns.id)
-            return [records.to_session(row) for row in await connection.execute(query)]
+            return _readable(await connection.execute(query))
 
         return await self._database.read(work)
 
@@ -178,6 +189,16 @@ class SqlSessions:
             return await self._database.write(name, work)
         except sa.exc.IntegrityError:
             raise _taken(session) from None
+
+
+def _readable(rows: Iterable[records.Row]) -> list[Session]:
+    sessions = []
+    for row in rows:
+        try:
+            sessions.append(records.to_session(row))
+        except StoreError as problem:
+            _log.warning("%s", problem.message)
+    return sessions
 
 
 async def _exists(connection: AsyncConnection, condition: sa.ColumnElement[bool]) -> bool:
