@@ -26,6 +26,8 @@ const usageText = `agentctl: Moorage's helper in a Pod.
   restore DIR     unpack a bundle from a presigned URL (init container; restore --help)
   checksum FILE   print the SHA-256 of FILE
   version         print version and platform as JSON
+
+wait, receive and tunnel take --home DIR, --run DIR and --listen tcp:LOOPBACK:PORT or unix:PATH, for tests.
 `
 
 func main() {
@@ -42,13 +44,13 @@ func main() {
 }
 
 func command(name string, args []string) error {
-	paths := boot.FromEnvironment()
+	paths, placed := boot.FromFlags(args)
 	switch {
-	case (name == "wait" || name == "serve") && len(args) == 0:
+	case (name == "wait" || name == "serve") && placed:
 		return serve(paths)
-	case name == "receive" && len(args) == 0:
+	case name == "receive" && placed:
 		return boot.Receive(paths, introduction(), os.Stdin, os.Stdout)
-	case name == "tunnel" && len(args) == 0:
+	case name == "tunnel" && placed:
 		return boot.Tunnel(paths, os.Stdin, os.Stdout)
 	case name == "install" && len(args) == 1:
 		return install(args[0])

@@ -3,6 +3,7 @@
 package boot
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -19,7 +20,8 @@ import (
 	"moorage.dev/agentctl/internal/process"
 )
 
-// Where things are. The AGENTCTL_* variables exist for tests and other images.
+// Where things are, unless the command's flags say otherwise. No variable does: the environment of the main
+// container is partly its author's and its image's.
 const (
 	DefaultHome   = "/opt/moorage"
 	DefaultRun    = "/run/moorage"
@@ -38,19 +40,21 @@ const (
 )
 
 // Paths are the two directories agentctl writes to: Home survives a restart of the container, Run is in
-// memory.
-type Paths struct{ Home, Run string }
+// memory. Listen is what --listen says, or "".
+type Paths struct{ Home, Run, Listen string }
 
-// FromEnvironment reads AGENTCTL_HOME and AGENTCTL_RUN.
-func FromEnvironment() Paths {
-	return Paths{env("AGENTCTL_HOME", DefaultHome), env("AGENTCTL_RUN", DefaultRun)}
-}
-
-func env(name, otherwise string) string {
-	if value := os.Getenv(name); value != "" {
-		return value
+// FromFlags reads --home, --run and --listen, each with its value as the next argument; false for anything else.
+func FromFlags(args []string) (Paths, bool) {
+	paths := Paths{Home: DefaultHome, Run: DefaultRun}
+	places := map[string]*string{"--home": &paths.Home, "--run": &paths.Run, "--listen": &paths.Listen}
+	for ; len(args) > 0; args = args[2:] {
+		place, known := places[args[0]]
+		if !known || len(args) < 2 || args[1] == "" {
+			return paths, false
+		}
+		*place = args[1]
 	}
-	return otherwise
+	return paths, true
 }
 
 // Config is what the controlling side may set; unknown keys are ignored.
@@ -176,7 +180,7 @@ func NoteAddress(paths Paths, address string) error {
 func Address(paths Paths) string {
 	text, err := os.ReadFile(filepath.Join(paths.Run, addressName))
 	if err != nil {
-		return env("AGENTCTL_LISTEN", DefaultListen)
+		return cmp.Or(paths.Listen, DefaultListen)
 	}
 	return string(text)
 }

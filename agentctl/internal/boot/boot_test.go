@@ -31,7 +31,7 @@ func load(t *testing.T) (v vectors) {
 func TestABootstrapIsStoredAcknowledgedAndPrivate(t *testing.T) {
 	v := load(t)
 	frame, _ := hex.DecodeString(v.Frame)
-	paths := Paths{t.TempDir(), t.TempDir()}
+	paths := Paths{Home: t.TempDir(), Run: t.TempDir()}
 	var out bytes.Buffer
 	if err := Receive(paths, Introduction{PodUID: "u"}, bytes.NewReader(frame), &out); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestAMalformedBootstrapChangesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			paths := Paths{t.TempDir(), t.TempDir()}
+			paths := Paths{Home: t.TempDir(), Run: t.TempDir()}
 			if err := Receive(paths, Introduction{}, bytes.NewReader(frame), &bytes.Buffer{}); err == nil {
 				t.Fatal("it was accepted")
 			}
@@ -67,5 +67,64 @@ func TestAMalformedBootstrapChangesNothing(t *testing.T) {
 				t.Fatalf("something was stored: %v", err)
 			}
 		})
+	}
+}
+
+func TestOnlyFlagsSayWhereThingsAre(t *testing.T) {
+	for _, name := range []string{"AGENTCTL_HOME", "AGENTCTL_RUN", "AGENTCTL_LISTEN"} {
+		t.Setenv(name, "/elsewhere")
+	}
+	for _, c := range []struct {
+		args  []string
+		want  Paths
+		taken bool
+	}{
+		{nil, Paths{Home: DefaultHome, Run: DefaultRun}, true},
+		{[]string{"--run", "/r", "--home", "/h"}, Paths{Home: "/h", Run: "/r"}, true},
+		{[]string{"--listen", "unix:/s"}, Paths{DefaultHome, DefaultRun, "unix:/s"}, true},
+		{[]string{"--run"}, Paths{}, false},
+		{[]string{"--run", ""}, Paths{}, false},
+		{[]string{"--other", "x"}, Paths{}, false},
+		{[]string{"x"}, Paths{}, false},
+	} {
+		got, taken := FromFlags(c.args)
+		if taken != c.taken || taken && got != c.want {
+			t.Errorf("%q: %+v, %v", c.args, got, taken)
+		}
+	}
+	paths, _ := FromFlags([]string{"--run", t.TempDir()})
+	if got := Address(paths); got != DefaultListen {
+		t.Errorf("the tunnel leads to %q", got)
+	}
+}
+
+func TestTheLinkListensOnTheLoopbackOrASocketOnly(t *testing.T) {
+	socket := "unix:" + filepath.Join(t.TempDir(), "s")
+	for where, allowed := range map[string]bool{
+		"tcp:127.0.0.1:0": true, "tcp:127.9.9.9:0": true, socket: true,
+		"tcp:0.0.0.0:0": false, "tcp::0": false, "tcp:[::]:0": false, "tcp:192.0.2.1:0": false, "tcp:localhost:0": false,
+		"tcp:[::ffff:0.0.0.0]:0": false, "udp:127.0.0.1:0": false, "": false,
+	} {
+		listener, err := listen(where)
+		if (err == nil) != allowed {
+			t.Errorf("%q: %v", where, err)
+		}
+		if err == nil {
+			listener.Close()
+		}
+	}
+	// Told to open itself to the network, it leaves that transport closed and keeps its own socket.
+	for _, told := range []struct {
+		paths  Paths
+		config Config
+	}{{Paths{Listen: "tcp:0.0.0.0:0"}, Config{}}, {Paths{}, Config{Listen: "tcp:0.0.0.0:0"}}} {
+		told.paths.Run = t.TempDir()
+		listeners, err := Listen(told.paths, told.config)
+		if err == nil || len(listeners) != 1 || listeners[0].Addr().Network() != "unix" {
+			t.Errorf("%+v: %v, %v", told, listeners, err)
+		}
+		for _, listener := range listeners {
+			listener.Close()
+		}
 	}
 }

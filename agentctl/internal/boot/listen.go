@@ -1,10 +1,12 @@
 package boot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,11 +23,7 @@ const (
 // memory volume, which no other container of the Pod (or, on the host's network, of the node) can take or
 // crowd. One of them is enough; failed says what became of the others.
 func Listen(paths Paths, config Config) (listeners []net.Listener, failed error) {
-	want := env("AGENTCTL_LISTEN", config.Listen)
-	if want == "" {
-		want = DefaultListen
-	}
-	forward, err := listen(want)
+	forward, err := listen(cmp.Or(paths.Listen, config.Listen, DefaultListen))
 	if err == nil {
 		listeners = append(listeners, forward)
 		err = NoteAddress(paths, forward.Addr().Network()+":"+forward.Addr().String())
@@ -42,7 +40,11 @@ func listen(where string) (net.Listener, error) {
 	if !ok || network != "tcp" && network != "unix" {
 		return nil, fmt.Errorf("listen: %q is neither tcp:HOST:PORT nor unix:PATH", where)
 	}
-	if network == "unix" {
+	if network == "tcp" {
+		if place, err := netip.ParseAddrPort(address); err != nil || !place.Addr().IsLoopback() {
+			return nil, fmt.Errorf("listen: %q is no loopback address: only this Pod may reach the link", address)
+		}
+	} else {
 		_ = os.Remove(address) // a leftover of an earlier process; there is one server in a container
 	}
 	listener, err := net.Listen(network, address)

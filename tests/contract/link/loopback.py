@@ -15,6 +15,17 @@ from moorage.engine.link import AgentLink, open_link
 
 NONCE = bytes(range(32))
 POD_UID = "7d6a0b3e-0000-4000-8000-000000000001"
+FOREIGN = {
+    "AGENTCTL_HOME": "/nowhere/home",
+    "AGENTCTL_RUN": "/nowhere/run",
+    "AGENTCTL_LISTEN": "tcp:0.0.0.0:0",
+}
+"""What an author's envFrom or an image may set; agentctl heeds none of it."""
+
+
+def flags(root: Path) -> list[str]:
+    """Where agentctl keeps its things and listens, as its arguments."""
+    return ["--home", f"{root}/home", "--run", f"{root}/run", "--listen", "tcp:127.0.0.1:0"]
 
 
 class SocketStream:
@@ -70,17 +81,21 @@ class Agentctl:
     def environment(self) -> dict[str, str]:
         return {
             "PATH": os.environ["PATH"],
-            "AGENTCTL_HOME": str(self.root / "home"),
-            "AGENTCTL_RUN": str(self.root / "run"),
-            "AGENTCTL_LISTEN": "tcp:127.0.0.1:0",
             "MOORAGE_POD_UID": POD_UID,
+            **FOREIGN,
         }
+
+    @property
+    def places(self) -> list[str]:
+        """The flags that keep this container apart from others of the machine."""
+        return flags(self.root)
 
     async def receive(self, config: dict[str, Any] | None = None, nonce: bytes = NONCE) -> list[bytes]:
         """Run ``agentctl receive``; the lines it printed."""
         process = await asyncio.create_subprocess_exec(
             *self.binary,
             "receive",
+            *self.places,
             env=self.environment,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -93,7 +108,7 @@ class Agentctl:
         """Start the main command; returns once it listens."""
         self.process = await asyncio.create_subprocess_exec(
             *self.binary,
-            *([word] if word else []),
+            *([word, *self.places] if word else []),
             env=self.environment,
             stdin=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,

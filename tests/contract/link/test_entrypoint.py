@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shlex
 import shutil
 import signal
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from moorage.core import owned
 from moorage.core.bootstrap import entrypoint_script, install_command, read_install_answer
 from moorage.core.errors import IntegrityError
 from tests.contract.link.conftest import HOST
-from tests.contract.link.loopback import Agentctl
+from tests.contract.link.loopback import Agentctl, flags
 
 SHELLS = {"sh": ["sh"], "dash": ["dash"], "bash": ["bash"], "busybox": ["busybox", "sh"]}
 # A machine without one of them runs it in tier 4, where packages may be installed.
@@ -40,7 +41,8 @@ class Container(Agentctl):
 
     @staticmethod
     def _moved(root: Path, script: str) -> str:
-        return script.replace(owned.OPT_PATH, f"{root}/home").replace(owned.RUN_PATH, f"{root}/run")
+        moved = script.replace(owned.OPT_PATH, f"{root}/home").replace(owned.RUN_PATH, f"{root}/run")
+        return moved.replace("$helper serve", f"$helper serve {shlex.join(flags(root))}")
 
     async def upload(self, binary: bytes, *, length: int = 0, sha256: str = "") -> str:
         digest = sha256 or hashlib.sha256(binary).hexdigest()

@@ -13,7 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from moorage.core.errors import Conflict, HelperError, IntegrityError, LinkError, MoorageError, NotFound
+from moorage.core.errors import (
+    Conflict,
+    Fenced,
+    HelperError,
+    IntegrityError,
+    LinkError,
+    MoorageError,
+    NotFound,
+)
 from moorage.core.wire.mux import BYTES, MESSAGE
 from moorage.engine.link import AgentLink
 from moorage.engine.link.connection import LinkStream
@@ -220,6 +228,30 @@ async def test_a_workspace_is_filled_once(agentctl: Agentctl, link: AgentLink) -
     hashed = await link.hash_tree(workspace)
     (agentctl.workspace / ".moorage-put-left").mkdir()
     assert await link.hash_tree(workspace) == hashed
+
+
+async def test_a_former_owner_fills_no_workspace(agentctl: Agentctl) -> None:
+    workspace, data = str(agentctl.workspace), tar(("a", b"1"))
+    former = await agentctl.link(fence=1)
+    owner = await agentctl.link(fence=2)
+    with pytest.raises(Fenced):
+        await former.materialize(workspace, pieces(data), marker="m", limit=LIMIT)
+    assert names(agentctl.workspace) == []
+    assert await owner.materialize(workspace, pieces(data), marker="m", limit=LIMIT) is True
+
+
+async def test_an_owner_that_was_replaced_while_it_sent_marks_nothing(agentctl: Agentctl) -> None:
+    workspace, data = str(agentctl.workspace), tar(("a", bytes(3 << 20)))
+    former = await agentctl.link(fence=1)
+
+    async def replaced() -> AsyncIterator[bytes]:
+        yield data[: 2 << 20]
+        await agentctl.link(fence=2)
+        yield data[2 << 20 :]
+
+    with pytest.raises(Fenced):
+        await former.materialize(workspace, replaced(), marker="m", limit=LIMIT)
+    assert names(agentctl.workspace) == []
 
 
 async def test_a_workspace_with_other_content_is_left_alone(agentctl: Agentctl, link: AgentLink) -> None:

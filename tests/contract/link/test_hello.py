@@ -201,6 +201,7 @@ async def test_the_tunnel_leads_to_agentctl_also_while_others_crowd_its_port(age
     tunnel = await asyncio.create_subprocess_exec(
         *agentctl.binary,
         "tunnel",
+        *agentctl.places,
         env=agentctl.environment,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -95,7 +95,10 @@ def _main(main: Container, findings: Findings) -> None:
         _refuse(findings, lifecycle.entries["postStart"], path, _WAITS, "use an init container")
     for part, field in (("env", "name"), ("envFrom", "prefix")):
         for index, variable in main.node.mappings(part):
-            if (variable.text(field) or "").startswith(ENV_PREFIXES):
+            said = variable.text(field) or ""
+            # A prefix may also be the beginning of ours: the key of the ConfigMap or Secret says the rest.
+            begins = field == "prefix" and said and any(ours.startswith(said) for ours in ENV_PREFIXES)
+            if begins or said.startswith(ENV_PREFIXES):
                 path = join(item(join(main.path, part), index), field)
                 message = "variables AGENTCTL_* and MOORAGE_* of the main container are Moorage's"
                 findings.error(variable.entries[field], path, "reserved_env", message, "choose another name")
