@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
+from moorage.core.cleaning import clean
 from moorage.core.errors import ApiError, ApiProblem
 
 _SHOWN = 300
@@ -121,6 +122,25 @@ def unreadable(status: int, headers: Mapping[str, str], body: bytes) -> ApiError
     return ApiError(ApiProblem("http", status, "", message, "maybe"), hint=_hint(status, True))
 
 
+def misshapen(what: str, field: str) -> ApiError:
+    """The error for a success that is JSON, but where ``field`` is not what ``what`` has there."""
+    message = f"HTTP 200 with an answer that is no Kubernetes {what}: {field} is not as it must be"
+    return ApiError(ApiProblem("http", 200, "", message, "maybe"), hint=_hint(200, True))
+
+
+def too_large(status: int, limit: int) -> ApiError:
+    """The error for an answer of more than ``limit`` bytes, unpacked: it was not read to its end."""
+    message = f"HTTP {status} with an answer of more than {limit // 1024 // 1024} MiB"
+    return ApiError(ApiProblem("http", status, "", message, "maybe"), hint=_hint(status, True))
+
+
+def without_login(body: bytes, sent: str) -> bytes:
+    """``body`` without the ``Authorization`` header that was ``sent``, should something have echoed it."""
+    _, _, login = sent.partition(" ")
+    secret = login.strip().encode("utf-8", "replace")
+    return body.replace(secret, b"***") if secret else body
+
+
 def _why(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
@@ -154,7 +174,7 @@ def _excerpt(headers: Mapping[str, str], body: bytes) -> str:
     text = body[:4096].decode("utf-8", "replace")
     if "html" in headers.get("Content-Type", "") or text.lstrip().startswith("<"):
         text = _TAG.sub(" ", text)
-    words = " ".join(text.split())[:_SHOWN]
+    words = clean(text, _SHOWN)
     return f": {words}" if words else ""
 
 

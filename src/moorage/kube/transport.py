@@ -35,6 +35,8 @@ FIRST_PAUSE = 0.1
 BUSY_PAUSE = 1.0
 """Seconds to wait after a 429 that names no time."""
 MAX_REFUSAL = 64 * 1024
+MAX_ANSWER = 64 * 1024 * 1024
+"""Bytes of one answer, unpacked: an object has at most 1.5 MiB (etcd), a page of a list 500 objects."""
 _GATEWAY = (502, 503, 504)
 
 
@@ -76,12 +78,9 @@ class Transport:
         content_type: str = "application/json",
     ) -> Json:
         """One API call; returns the decoded object. Raises ApiError."""
-        answer = await self.call_raw(method, path, params=params, body=body, content_type=content_type)
-        status, headers, data = answer
-        try:
-            return msgspec.json.decode(data, type=dict[str, Any])
-        except (msgspec.DecodeError, msgspec.ValidationError):
-            raise answers.unreadable(status, headers, data) from None
+        return await self._exchange(
+            _object, method, path, params=params, body=body, content_type=content_type
+        )
 
     async def call_raw(
         self,
@@ -93,10 +92,24 @@ class Transport:
         content_type: str = "application/json",
     ) -> tuple[int, Mapping[str, str], bytes]:
         """As ``call``, for callers that decode the body into their own types."""
+        return await self._exchange(
+            _as_it_came, method, path, params=params, body=body, content_type=content_type
+        )
+
+    async def _exchange(
+        self,
+        read: Callable[[aiohttp.ClientResponse, bytes], T],
+        method: str,
+        path: str,
+        *,
+        params: Params,
+        body: Any,
+        content_type: str,
+    ) -> T:
         data = None if body is None else msgspec.json.encode(body)
         headers = {"Accept": "application/json"} | ({} if data is None else {"Content-Type": content_type})
 
-        async def attempt(endpoint: Endpoint) -> tuple[int, Mapping[str, str], bytes]:
+        async def attempt(endpoint: Endpoint) -> T:
             async with self._answers(endpoint):
                 session = self._session(streams=False)
                 async with session.request(
@@ -107,10 +120,10 @@ class Transport:
                     allow_redirects=False,
                     **_connection(endpoint),
                 ) as response:
-                    read = await response.read()
+                    received = await _bounded(response)
             if not 200 <= response.status < 300:
-                raise answers.refusal(response.status, response.headers, read)
-            return response.status, response.headers, read
+                raise _refusal(response, received)
+            return read(response, received)
 
         return await self._patiently(method == "GET", attempt)
 
@@ -134,7 +147,7 @@ class Transport:
                 )
             if response.status != 200:
                 with contextlib.closing(response):
-                    raise answers.refusal(response.status, response.headers, await _some(response))
+                    raise _refusal(response, await _some(response))
             return response
 
         response = await self._patiently(True, attempt)
@@ -232,7 +245,38 @@ class Transport:
         if response.connection is not None and response.connection.transport is not None:
             self._stream_transports.add(response.connection.transport)
         if response.status >= 300:
-            raise answers.refusal(response.status, response.headers, await _some(response))
+            raise _refusal(response, await _some(response))
+
+
+def _refusal(response: aiohttp.ClientResponse, body: bytes) -> ApiError:
+    return answers.refusal(response.status, response.headers, _without_login(response, body))
+
+
+def _object(response: aiohttp.ClientResponse, body: bytes) -> Json:
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        shown = _without_login(response, body)
+        raise answers.unreadable(response.status, response.headers, shown) from None
+
+
+def _as_it_came(response: aiohttp.ClientResponse, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+    return response.status, response.headers, body
+
+
+def _without_login(response: aiohttp.ClientResponse, body: bytes) -> bytes:
+    return answers.without_login(body, response.request_info.headers.get("Authorization", ""))
+
+
+async def _bounded(response: aiohttp.ClientResponse) -> bytes:
+    """The body, read as it is unpacked. A compressed answer may be a thousand times what was sent."""
+    received = bytearray()
+    async for chunk in response.content.iter_any():
+        received += chunk
+        if len(received) > MAX_ANSWER:
+            response.close()
+            raise answers.too_large(response.status, MAX_ANSWER)
+    return bytes(received)
 
 
 async def _some(response: aiohttp.ClientResponse) -> bytes:
