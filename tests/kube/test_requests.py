@@ -291,7 +291,7 @@ async def test_a_redirect_is_not_followed(api: Any) -> None:
 
 async def test_impersonation_is_asked_for_with_every_group(api: Any, answer: Any) -> None:
     user = {"as": "jane", "as-groups": ["a", "b"], "as-user-extra": {"scopes/x": ["view"]}}
-    api.on("GET", "/api/v1/namespaces/n", answer({}))
+    api.on("GET", "/api/v1/namespaces/n", answer({"metadata": {"name": "n", "uid": "u"}}))
     await api.cluster(user).get(NAMESPACES, "n")
     headers = api.requests[0][0].headers
     assert headers["Impersonate-User"] == "jane"

@@ -1,7 +1,8 @@
 """What a Pod's status says, read once and by name: containers, conditions, times, its own events.
 
 Called by ``core.diagnosis`` and ``core.status``. Reads only; a field that is missing or of year 1 is None,
-never a guess. Containers are found by name, because admission may put another one first.
+never a guess. Containers are found by name, because admission may put another one first. A value of
+another type than the API has counts as missing.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from moorage.core.cleaning import clean
 from moorage.core.kinds import Json
@@ -62,25 +64,22 @@ def main_status(pod: Json, main: str) -> MainContainer:
 
 def containers(pod: Json) -> Iterator[ContainerView]:
     """All reported containers, init containers first."""
-    status = pod.get("status") or {}
+    status = _mapping(pod.get("status"))
     for key, kind in _STATUS_LISTS:
-        for entry in status.get(key) or []:
+        for entry in _mappings(status.get(key)):
             yield _container(entry, kind)
 
 
 def condition(pod: Json, kind: str) -> Json:
     """The condition of that type, {} when there is none."""
-    for entry in (pod.get("status") or {}).get("conditions") or []:
-        if entry.get("type") == kind:
-            found: Json = entry
-            return found
-    return {}
+    conditions = _mappings(_mapping(pod.get("status")).get("conditions"))
+    return next((entry for entry in conditions if entry.get("type") == kind), {})
 
 
 def pod_ready(pod: Json) -> bool | None:
     """The Ready condition; None when the kubelet has not said, or the node is not heard from."""
     word = condition(pod, "Ready").get("status")
-    if pod.get("metadata", {}).get("deletionTimestamp"):
+    if _mapping(pod.get("metadata")).get("deletionTimestamp"):
         return False
     return {"True": True, "False": False}.get(str(word))
 
@@ -88,15 +87,15 @@ def pod_ready(pod: Json) -> bool | None:
 def own_events(obj: Json, events: Sequence[Json]) -> list[Json]:
     """The events about exactly this object, oldest first. One of an earlier object with its name, or of no
     UID at all, is left out."""
-    uid = (obj.get("metadata") or {}).get("uid")
-    mine = [event for event in events if uid and (event.get("involvedObject") or {}).get("uid") == uid]
+    uid = _mapping(obj.get("metadata")).get("uid")
+    mine = [event for event in events if uid and _mapping(event.get("involvedObject")).get("uid") == uid]
     return sorted(mine, key=lambda event: event_time(event) or 0.0)
 
 
 def event_time(event: Json) -> float | None:
     """When an event last happened. The old and the new event API fill different fields, or none."""
-    series = event.get("series") or {}
-    created = (event.get("metadata") or {}).get("creationTimestamp")
+    series = _mapping(event.get("series"))
+    created = _mapping(event.get("metadata")).get("creationTimestamp")
     for text in (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"), created):
         if (moment := parse_time(text)) is not None:
             return moment
@@ -123,11 +122,10 @@ def parse_time(text: object) -> float | None:
 
 
 def _container(entry: Json, kind: str) -> ContainerView:
-    state = entry.get("state") or {}
-    word = next(
-        (word for word in ("running", "terminated", "waiting") if state.get(word) is not None), "unknown"
-    )
-    detail = state.get(word) or {}
+    state = _mapping(entry.get("state"))
+    words = ("running", "terminated", "waiting")
+    word = next((word for word in words if isinstance(state.get(word), dict)), "unknown")
+    detail = _mapping(state.get(word))
     return ContainerView(
         name=str(entry.get("name") or ""),
         kind=kind,
@@ -140,12 +138,12 @@ def _container(entry: Json, kind: str) -> ContainerView:
         image=clean(entry.get("image"), 300),
         ready=entry.get("ready") is True,
         terminated=_termination(state.get("terminated")),
-        last_terminated=_termination((entry.get("lastState") or {}).get("terminated")),
+        last_terminated=_termination(_mapping(entry.get("lastState")).get("terminated")),
     )
 
 
-def _termination(detail: Json | None) -> Termination | None:
-    if detail is None:
+def _termination(detail: object) -> Termination | None:
+    if not isinstance(detail, dict):
         return None
     return Termination(
         reason=clean(detail.get("reason"), 80),
@@ -154,6 +152,14 @@ def _termination(detail: Json | None) -> Termination | None:
         message=clean(detail.get("message")),
         finished_at=parse_time(detail.get("finishedAt")),
     )
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _mappings(value: object) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _whole(value: object) -> int | None:

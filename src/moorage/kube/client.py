@@ -19,6 +19,7 @@ from moorage.kube import portforward
 from moorage.kube.answers import no_answer
 from moorage.kube.bodies import applied, delete_options
 from moorage.kube.reflector import Reflector, WatchListSupport
+from moorage.kube.shapes import checked, items_of
 from moorage.kube.transport import Transport
 from moorage.ports.cluster import ObjectCache, ServerIdentity
 from moorage.ports.streams import ByteStream, ExecStream
@@ -48,7 +49,8 @@ class KubeCluster:
         return await self._transport.call("GET", "/openapi/v3/api/v1")
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Json:
-        return await self._transport.call("GET", self._path(resource, namespace, name))
+        found = await self._transport.call("GET", self._path(resource, namespace, name))
+        return checked(found, resource, name=name)
 
     async def list_all(
         self,
@@ -64,7 +66,7 @@ class KubeCluster:
         while True:
             params = [*selectors, ("limit", str(page)), *([("continue", token)] if token else [])]
             answer = await self._transport.call("GET", self._path(resource, namespace), params=params)
-            for item in answer.get("items") or ():
+            for item in items_of(answer, resource):
                 # Items of a list carry no type of their own.
                 yield {"apiVersion": resource.api_version, "kind": resource.kind, **item}
             token = (answer.get("metadata") or {}).get("continue") or ""
@@ -75,7 +77,8 @@ class KubeCluster:
         self, resource: Resource, obj: Json, namespace: str | None = None, *, dry_run: bool = False
     ) -> Json:
         path = self._path(resource, namespace or _namespace_of(obj))
-        return await self._transport.call("POST", path, params=_write(dry_run), body=obj)
+        made = await self._transport.call("POST", path, params=_write(dry_run), body=obj)
+        return checked(made, resource, name=_name_of(obj), uid=not dry_run)
 
     async def replace(self, resource: Resource, obj: Json, namespace: str | None = None) -> Json:
         path = self._path(resource, namespace or _namespace_of(obj), _name_of(obj))

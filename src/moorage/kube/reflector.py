@@ -22,6 +22,7 @@ from moorage.core.kinds import Json, Resource
 from moorage.kube.cache import WatchedObjects
 from moorage.kube.lines import LineSplitter, LineTooLong
 from moorage.kube.reflector_state import End, List, ReflectorState, Request, Watch
+from moorage.kube.shapes import bookmark, checked_item, items_of
 from moorage.kube.transport import Params, Transport
 from moorage.ports.cluster import ObjectCache
 
@@ -129,8 +130,8 @@ class Reflector:
         while True:
             params = [*self._selectors, ("limit", str(PAGE)), *([("continue", token)] if token else [])]
             answer = await self._transport.call("GET", self._path, params=params)
+            items += (self._typed(item) for item in items_of(answer, self._resource))
             metadata = answer.get("metadata") or {}
-            items += (self._typed(item) for item in answer.get("items") or ())
             # Every page carries the version of the first: the list is one moment's view.
             version, token = str(metadata.get("resourceVersion") or ""), metadata.get("continue") or ""
             if not token:
@@ -174,7 +175,14 @@ class Reflector:
                 self._cache.up()
             async for chunk in response.content.iter_any():
                 for line in lines.feed(chunk):
-                    yield self._decoder.decode(line)
+                    yield self._checked(self._decoder.decode(line))
+
+    def _checked(self, event: _Event) -> _Event:
+        if event.type == "BOOKMARK":
+            bookmark(event.object, self._resource)
+        elif event.type != "ERROR":
+            checked_item(event.object, self._resource)
+        return event
 
     def _typed(self, obj: Json) -> Json:
         obj.setdefault("apiVersion", self._resource.api_version)

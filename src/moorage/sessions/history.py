@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from datetime import datetime
 
 from moorage.core.errors import ApiError, LinkError, MoorageError
 from moorage.core.kinds import EVENTS, Json
+from moorage.core.pod_view import event_time
 from moorage.core.session import Session
 from moorage.ports.link import Gap, Output
 from moorage.ports.store import SessionEvent
@@ -82,7 +82,6 @@ async def events(parts: Parts, session: Session) -> list[SessionEvent]:
 
 
 def _kubernetes_event(event: Json) -> SessionEvent:
-    stamp = event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"]
-    at = datetime.fromisoformat(str(stamp).replace("Z", "+00:00")).timestamp()
+    at = event_time(event) or 0.0
     kind = (event.get("involvedObject") or {}).get("kind", "")
     return SessionEvent(at, f"{kind}/{event.get('reason', '')}", str(event.get("message") or ""))

@@ -49,12 +49,15 @@ def _why_unknown(same: Observed[bool]) -> str:
 
 
 async def views(parts: Parts, sessions: list[Session]) -> list[SessionView]:
-    """Many at once, in order."""
+    """Many at once, in order. One that cannot be looked at is Unknown, and hides none of the others."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(session: Session) -> SessionView:
         async with gate:
-            return await view(parts, session)
+            try:
+                return await view(parts, session)
+            except Exception as error:  # whatever it is, it concerns one row
+                return _recorded(parts, session, f"it could not be looked at ({type(error).__name__})")
 
     return list(await asyncio.gather(*(one(session) for session in sessions)))
 
