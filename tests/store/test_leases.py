@@ -33,6 +33,7 @@ async def test_a_lease_that_ran_out_goes_to_the_next_and_its_old_holder_can_do_n
     taken = await store.leases.acquire(lease.session_id, OTHER)
     assert taken is not None
     assert taken.fence > lease.fence
+    assert taken.took_over, "its holder may wake up again, so its acts must be shut out"
     assert not await store.leases.renew(lease)
     await store.leases.release(lease)
     assert await store.leases.holder(lease.session_id) == str(OTHER)

@@ -6,8 +6,10 @@ read of this same round proved to be ours. Failures are ActionFailed with a diag
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from typing import assert_never
 
 from moorage.core.bootstrap import entrypoint
@@ -40,6 +42,10 @@ from moorage.ports.store import Lease, Store
 Say = Callable[[str, str], None]
 SourceBytes = Callable[[Session], AsyncIterator[bytes]]
 SOURCE_LIMIT = 16 << 30
+DRAIN_SLACK = 15.0
+"""Seconds beyond the grace in which agentctl must have ended the agent and said so."""
+DRAIN_TRIES = 10
+"""So often it is asked for one intent: one that breaks the link each time must not hold a stop for ever."""
 
 
 class Actor:
@@ -67,6 +73,7 @@ class Actor:
         self._say = say
         self._source = source
         self._drained = drained
+        self._drains = (0, 0)
 
     async def _save(self, session: Session) -> Session:
         return await self._store.sessions.save(session, self._lease)
@@ -94,12 +101,13 @@ class Actor:
                 return await self._on_link(session, lambda link: self._start(session, link, start_id))
             case do.Drain():
                 return await self._on_link(session, lambda link: self._drain(session, link))
-            case do.DeletePod(uid, now):
+            case do.DeletePod(uid, now, version):
                 await self._connection.close()
-                await self._delete(PODS, session.inventory.pod_name, session, uid, 0 if now else None)
+                which = _Judged(PODS, session.inventory.pod_name, uid, version)
+                await self._delete(which, session, 0 if now else None)
                 return session
-            case do.DeleteClaim(uid):
-                await self._delete(CLAIMS, session.inventory.claim_name, session, uid, None)
+            case do.DeleteClaim(uid, version):
+                await self._delete(_Judged(CLAIMS, session.inventory.claim_name, uid, version), session, None)
                 return session
             case do.Forget():
                 await self._connection.close()
@@ -189,29 +197,68 @@ class Actor:
         return dict(pair.split("=", 1) for pair in pairs if pair)
 
     async def _drain(self, session: Session, link: Link) -> Session:
+        grace = 0.0 if session.intent.force else session.agent.grace_seconds
         self._say("drain", f"SIGTERM, then SIGKILL after {session.agent.grace_seconds:.0f} s")
-        await link.drain(0.0 if session.intent.force else session.agent.grace_seconds)
+        intent, tries = self._drains
+        self._drains = (session.intent.number, tries + 1 if intent == session.intent.number else 1)
+        if self._drains[1] > DRAIN_TRIES:
+            raise ActionFailed(_not_ended(session, f"agentctl was asked {DRAIN_TRIES} times"))
+        try:
+            async with asyncio.timeout(grace + DRAIN_SLACK):
+                await link.drain(grace)
+        except TimeoutError:
+            late = f"agentctl did not answer within {grace + DRAIN_SLACK:.0f} s"
+            raise ActionFailed(_not_ended(session, late)) from None
         await self._drained()
         return session
 
-    async def _delete(
-        self, resource: Resource, name: str, session: Session, uid: str, grace: int | None
-    ) -> None:
-        self._say("delete", f"{resource.kind} {name} (uid {uid})")
+    async def _delete(self, judged: _Judged, session: Session, grace: int | None) -> None:
+        """Delete the object exactly as it was when it was judged, and only while the session is ours: an
+        owner that was stopped in between comes too late. One that changed since is looked at again."""
+        if not await self._store.leases.renew(self._lease):
+            raise Conflict(f"another process has taken over session {session.name}")
+        resource, name = judged.resource, judged.name
+        self._say("delete", f"{resource.kind} {name} (uid {judged.uid})")
         try:
             await self._cluster.delete(
-                resource, name, session.inventory.namespace, uid=uid, grace_seconds=grace
+                resource,
+                name,
+                session.inventory.namespace,
+                uid=judged.uid,
+                resource_version=judged.version or None,
+                grace_seconds=grace,
             )
         except ApiError as error:
-            if isinstance(from_problem(error.problem, resource.plural, name), Absent):
-                return
-            raise ActionFailed(diagnose_api(error.problem, f"delete {resource.kind} {name}")) from error
+            absent = isinstance(from_problem(error.problem, resource.plural, name), Absent)
+            changed = (error.problem.http_status, error.problem.reason) == (409, "Conflict")
+            if not absent and not changed:
+                raise ActionFailed(diagnose_api(error.problem, f"delete {resource.kind} {name}")) from error
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One object, as it was when a plan judged it."""
+
+    resource: Resource
+    name: str
+    uid: str
+    version: str
 
 
 def _forgotten(session: Session) -> Diagnosis:
     message = f"the secrets of session {session.name} are gone: its removal had begun"
     hint = f"finish it with: moorage rm {session.name}"
     return diagnosis("unknown", "SecretsRemoved", message, hint=hint, terminal=True)
+
+
+def _not_ended(session: Session, why: str) -> Diagnosis:
+    return Diagnosis(
+        category="link",
+        reason="AgentNotEnded",
+        message=f"the agent of session {session.name} may still run: {why}",
+        hint=f"moorage pause {session.name} ends it with its Pod; the workspace stays if it is on a claim",
+        terminal=True,
+    )
 
 
 def _link_trouble(error: LinkError) -> Diagnosis:

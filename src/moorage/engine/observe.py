@@ -98,6 +98,7 @@ class Observer:
             cause=_cause(pod, main),
             diagnosis=diagnosis,
             nonce=_nonce(pod),
+            version=str(pod["metadata"].get("resourceVersion") or ""),
         )
 
     async def _node(self, pod: Json) -> Observed[Json]:
@@ -121,7 +122,8 @@ class Observer:
         judged = judge_claim(claim, session.identity, inventory, _expected_claim(session, claim))
         bound = (claim.get("status") or {}).get("phase") == "Bound"
         why = None if bound else await self._diagnose(claim)
-        seen = ClaimSeen(uid, _verdict(judged), _conflict(judged), deleting, why, _nonce(claim))
+        version = str(claim["metadata"].get("resourceVersion") or "")
+        seen = ClaimSeen(uid, _verdict(judged), _conflict(judged), deleting, why, _nonce(claim), version)
         return Present(seen)
 
     async def _diagnose(self, claim: Json) -> Diagnosis | None:

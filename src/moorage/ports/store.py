@@ -16,11 +16,13 @@ from moorage.ports.link import Gap, Output
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to act for one session. ``fence`` only ever grows."""
+    """The right to act for one session. ``fence`` only ever grows. ``took_over``: from an owner whose lease
+    ran out but who is not known to be dead, so it may still wake up and go on."""
 
     session_id: str
     fence: int
     owner: str
+    took_over: bool = False
 
 
 @dataclass(frozen=True)

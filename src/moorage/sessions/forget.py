@@ -6,6 +6,7 @@ between leaves the session ``cleaning``, and the next owner comes here again.
 
 from __future__ import annotations
 
+from moorage.core.errors import Conflict
 from moorage.core.plans.changes import enter
 from moorage.core.session import Phase, Session
 from moorage.ports.store import Lease, SessionEvent
@@ -13,7 +14,10 @@ from moorage.sessions.parts import Parts
 
 
 async def forget(parts: Parts, session: Session, lease: Lease) -> Session:
-    """Secrets and spooled source go; then the record becomes archived (history kept) or deleted."""
+    """Secrets and spooled source go; then the record becomes archived (history kept) or deleted. Conflict,
+    and nothing goes, when the session is no longer ours."""
+    if not await parts.store.leases.renew(lease):
+        raise Conflict(f"another process has taken over session {session.name}")
     for ref in (session.inventory.bootstrap_ref, session.agent.env_ref):
         if ref:
             await parts.store.secrets.delete(ref)

@@ -7,11 +7,12 @@ so it may die at any point and another may go on. Decides nothing itself: ``core
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import NoReturn
 
 from moorage.core.diagnosis import start_steps
-from moorage.core.errors import Conflict, IdentityChanged
+from moorage.core.errors import ApiError, Conflict, IdentityChanged
 from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans.actions import Action, Forget, Materialize, Plan, Retry, StartAgent, Terminal
 from moorage.core.plans.changes import keeps_workspace
@@ -21,6 +22,7 @@ from moorage.core.session import Desired, Phase, Session, change
 from moorage.engine.act import Actor
 from moorage.engine.connection import Connection
 from moorage.engine.failure import ActionFailed
+from moorage.engine.fencing import fence
 from moorage.engine.observe import Observer
 from moorage.ports.cluster import Cluster
 from moorage.ports.link import Gap, Link, Output
@@ -34,6 +36,7 @@ from moorage.sessions.wake import Wake
 Emit = Callable[[Happening], None]
 Until = Callable[[Session], bool]
 LEASE_TTL = 15.0
+FORBIDDEN = 403
 
 
 class Owner:
@@ -41,12 +44,15 @@ class Owner:
 
     def __init__(self, parts: Parts, cluster: Cluster, session: Session, lease: Lease, emit: Emit) -> None:
         self._parts = parts
+        self._cluster = cluster
         self._lease = lease
         self._emit = emit
         self._said: set[tuple[str, str]] = set()
         self._trouble: Trouble | None = None
         self._same: Observed[bool] = Unknown("not checked yet")
         self._followed: tuple[Link, str] | None = None
+        self._last: Action | None = None
+        self._fenced = not lease.took_over
         self.session = session
         self.connection = Connection(cluster, parts.store, self._say)
         self._pump = OutputPump(parts.store, lease, self._deliver)
@@ -61,7 +67,7 @@ class Owner:
             ids=parts.ids,
             say=self._say,
             source=parts.sources.stream,
-            drained=self._pump.finish,
+            drained=self._finish_output,
         )
 
     def _say(self, step: str, message: str) -> None:
@@ -110,7 +116,10 @@ class Owner:
                 return self.session
             if isinstance(plan.settle, Terminal) and self.session.intent == plan.session.intent:
                 return self.session
-            if plan.action is None or self._trouble is not None:
+            # The same action again: the one before had no effect, whatever was answered (a lying agentctl).
+            repeated = plan.action is not None and plan.action == self._last
+            self._last = plan.action or self._last
+            if plan.action is None or self._trouble is not None or repeated:
                 await self._wait(plan)
 
     async def _plan(self) -> Plan:
@@ -120,6 +129,8 @@ class Owner:
     async def _observe(self) -> Seen:
         if self._same != Present(True):
             self._same = await self._observer.same_cluster(self.session.inventory)
+        if self._same == Present(True) and not self._fenced:
+            self._same = await self._fence()
         pod = await self._observer.pod(self.session)
         claim = await self._observer.claim(self.session)
         if isinstance(pod, Unknown):
@@ -130,8 +141,19 @@ class Owner:
         if link is not None and link.agent_state != "none":
             await self._follow_output(link.start_id)
             if link.agent_state == "exited":
-                await self._pump.finish()
+                await self._finish_output()
         return Seen(self._same, pod, claim, link, self._trouble)
+
+    async def _fence(self) -> Observed[bool]:
+        """Nothing is done after a takeover before the owner of before is shut out."""
+        try:
+            await fence(self._cluster, self.session, self._lease.fence)
+        except ApiError as error:
+            if error.problem.http_status != FORBIDDEN:
+                return Unknown(error.message)
+            self._say("warning", f"the owner before us cannot be shut out: {error.message}")
+        self._fenced = True
+        return Present(True)
 
     async def _follow_output(self, start_id: str) -> None:
         """One pump for each run of the agent on each link."""
@@ -141,6 +163,10 @@ class Owner:
         self._followed = (link, start_id)
         self._wake.watch_link(link)
         await self._pump.start(link)
+
+    async def _finish_output(self) -> None:
+        if not await self._pump.finish():
+            self._say("warning", "output may be incomplete: agentctl did not send its end")
 
     def _report_steps(self) -> None:
         pod = self._observer.raw_pod
@@ -203,11 +229,13 @@ class Owner:
         await self._wake.wait(seconds, plan.session.intent.number)
 
     async def close(self) -> None:
-        """Let go: output first, then the link, then the lease. The agent runs on."""
-        await self._pump.stop()
-        await self.connection.close()
-        await self._wake.close()
-        await self._parts.store.leases.release(self._lease)
+        """Let go: output first, then the link, then the lease, each also when one before it failed. The
+        agent runs on."""
+        async with contextlib.AsyncExitStack() as last_first:
+            last_first.push_async_callback(self._parts.store.leases.release, self._lease)
+            last_first.push_async_callback(self._wake.close)
+            last_first.push_async_callback(self.connection.close)
+            last_first.push_async_callback(self._pump.stop)
 
 
 def _identity_changed(session: Session, *, gone: bool) -> IdentityChanged:

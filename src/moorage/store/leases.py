@@ -67,8 +67,9 @@ class SqlLeases:
             row = await _locked(connection, session_id)
             if row is None:
                 raise NotFound(f"there is no session {session_id}", field=session_id)
-            held = bool(row.owner) and bool(row.alive) and row.owner != str(owner)
-            if held and not died_here(Owner(row.host, row.pid, row.started), owner):
+            other = bool(row.owner) and row.owner != str(owner)
+            perhaps_alive = other and not died_here(Owner(row.host, row.pid, row.started), owner)
+            if perhaps_alive and bool(row.alive):
                 return None
             values = {"owner": str(owner), "host": owner.host, "pid": owner.pid, "started": owner.started}
             await connection.execute(
@@ -76,7 +77,7 @@ class SqlLeases:
                 .where(_columns.session_id == session_id)
                 .values(fence=row.fence + 1, expires_at=database_now() + ttl, **values)
             )
-            return Lease(session_id, row.fence + 1, str(owner))
+            return Lease(session_id, row.fence + 1, str(owner), took_over=perhaps_alive)
 
         return await self._database.write("leases.acquire", work)
 

@@ -68,17 +68,20 @@ class Drain:
 
 @dataclass(frozen=True)
 class DeletePod:
-    """Delete exactly this Pod. ``now``: without grace, for one whose node is gone."""
+    """Delete exactly this Pod, as it was when it was judged (``version``: its resourceVersion).
+    ``now``: without grace, for one whose node is gone."""
 
     uid: str
     now: bool = False
+    version: str = ""
 
 
 @dataclass(frozen=True)
 class DeleteClaim:
-    """Delete exactly this claim; planned only for claims that we created."""
+    """Delete exactly this claim, as it was when it was judged; planned only for claims that we created."""
 
     uid: str
+    version: str = ""
 
 
 @dataclass(frozen=True)

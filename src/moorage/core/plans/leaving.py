@@ -33,7 +33,7 @@ from moorage.core.plans.changes import (
     without_pod,
 )
 from moorage.core.plans.observation import PodSeen, Seen, Verdict
-from moorage.core.session import AgentExit, Desired, Phase, Session, WorkspaceMode, change
+from moorage.core.session import AgentExit, Desired, Diagnosis, Phase, Session, WorkspaceMode, change
 
 CONNECT_TRIES = 4
 """An agent that cannot be reached this often is ended by the Pod's own termination instead."""
@@ -140,7 +140,18 @@ def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | Non
         )
     if link.agent_state == "exited":
         return Plan(change(draining, run=change(run, exit=link.exit or AgentExit())), None, Retry(0))
+    if seen.trouble is not None and seen.trouble.action == Drain.__name__ and seen.trouble.diagnosis.terminal:
+        return _not_ended(session, seen.trouble.diagnosis, now)
     return retry(draining, Drain(), seen.trouble)
+
+
+def _not_ended(session: Session, why: Diagnosis, now: float) -> Plan | None:
+    """agentctl does not end the agent. Where the Pod goes anyway, its own termination does; a stop has
+    failed, and is not said to be done."""
+    if session.intent.desired is not Desired.STOPPED:
+        return None
+    failed = enter(session, Phase.FAILED, now, reason=why.category, why=why)
+    return Plan(failed, None, Terminal("agent not ended"))
 
 
 def _remove_pod(session: Session, pod: PodSeen, seen: Seen, now: float, phase: Phase) -> Plan:
@@ -148,7 +159,7 @@ def _remove_pod(session: Session, pod: PodSeen, seen: Seen, now: float, phase: P
     if pod.deleting and not pod.abandoned:  # its containers may have ended: the kubelet does the rest
         reason = "node lost" if pod.overdue else ""
         return Plan(enter(session, phase, now, reason=reason), None, Retry(2.0 if pod.overdue else 1.0))
-    return retry(leaving, DeletePod(pod.uid, now=pod.deleting), seen.trouble)
+    return retry(leaving, DeletePod(pod.uid, now=pod.deleting, version=pod.version), seen.trouble)
 
 
 def _remove_claim(session: Session, seen: Seen, now: float, final: Phase) -> Plan:
@@ -170,7 +181,7 @@ def _remove_claim(session: Session, seen: Seen, now: float, final: Phase) -> Pla
         case Present(claim) if claim.deleting:
             return Plan(cleaning, None, Retry(1.0))
         case Present(claim):
-            return retry(cleaning, DeleteClaim(claim.uid), seen.trouble)
+            return retry(cleaning, DeleteClaim(claim.uid, claim.version), seen.trouble)
 
 
 def _forget(session: Session, now: float, final: Phase) -> Plan:

@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 class PodSeen:
     """The Pod under our name. ``deleting``: has a deletionTimestamp; ``overdue``: its grace has passed;
     ``node_gone``: the Node it ran on is Absent. ``cause``: why it stopped being useful, for people;
-    ``nonce``: the create nonce it carries."""
+    ``nonce``: the create nonce it carries; ``version``: its resourceVersion."""
 
     uid: str
     verdict: Verdict
@@ -42,6 +42,7 @@ class PodSeen:
     cause: str = ""
     diagnosis: Diagnosis | None = None
     nonce: str = ""
+    version: str = ""
 
     @property
     def abandoned(self) -> bool:
@@ -64,6 +65,7 @@ class ClaimSeen:
     deleting: bool = False
     diagnosis: Diagnosis | None = None
     nonce: str = ""
+    version: str = ""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,9 @@ from moorage.core.plans.changes import (
 from moorage.core.plans.observation import ClaimSeen, LinkSeen, PodSeen, Seen, Verdict
 from moorage.core.session import AgentRun, Diagnosis, Phase, Session, WorkspaceMode, change
 
+LOOKS_BEFORE_LATE = 4
+"""Failures to reach an agent that was started, before its start counts as failed."""
+
 ENDED = (Phase.FAILED, Phase.LOST, Phase.PRESERVED, Phase.ARCHIVED, Phase.DELETED)
 
 
@@ -77,7 +80,7 @@ def _clean_failed(session: Session, seen: Seen) -> Plan:
     """A failed start releases its Pod (never the claim); a Pod whose agent once ran stays for a look."""
     match seen.pod:
         case Present(pod) if pod.verdict is Verdict.OWNED and not session.ever_ran and not pod.deleting:
-            return retry(session, DeletePod(pod.uid), seen.trouble)
+            return retry(session, DeletePod(pod.uid, version=pod.version), seen.trouble)
         case Present(pod) if pod.verdict is Verdict.OWNED and not session.ever_ran:
             return Plan(session, None, Retry(1.0))
         case Absent():
@@ -93,6 +96,8 @@ def _overdue(session: Session, seen: Seen, now: float) -> Plan | None:
         begun = max(begun, session.state.since)
     if session.state.phase is Phase.RUNNING or now - begun <= session.start_timeout:
         return None
+    if agent_may_run(session) and (seen.trouble is None or seen.trouble.count < LOOKS_BEFORE_LATE):
+        return None  # it was started and may well run: nobody has asked it yet
     known = [seen.trouble.diagnosis] if seen.trouble else []
     known += [seen.pod.value.diagnosis] if isinstance(seen.pod, Present) and seen.pod.value.diagnosis else []
     known += (
@@ -176,7 +181,11 @@ def _owned_pod(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan:
         if not keeps_workspace(session) and holds_work(session):
             return _replace(session, now, pod.cause or pod.phase)
         if not pod.deleting or pod.abandoned:
-            return retry(_note(session, pod, now), DeletePod(pod.uid, now=pod.deleting), seen.trouble)
+            return retry(
+                _note(session, pod, now),
+                DeletePod(pod.uid, now=pod.deleting, version=pod.version),
+                seen.trouble,
+            )
     if pod.deleting:
         cause = "node lost" if pod.overdue else "Pod deleted"
         return Plan(enter(session, Phase.INTERRUPTED, now, reason=cause), None, Retry(2.0))
@@ -217,7 +226,9 @@ def _agent(session: Session, pod: PodSeen, link: LinkSeen, seen: Seen, now: floa
     run = session.run
     if run is None:
         start_id = f"{session.id}-{session.seen_intent}-{len(session.restarts)}"
-        return retry(change(session, run=AgentRun(start_id=start_id)), StartAgent(start_id), seen.trouble)
+        # On record before the start is sent: whoever comes after a crash must not take its work for nothing.
+        started: Session = change(session, run=AgentRun(start_id=start_id), ever_ran=True)
+        return retry(started, StartAgent(start_id), seen.trouble)
     if link.start_id != run.start_id:
         if run.epoch:
             return interrupt(session, now, pod.cause or "container restart")
