@@ -1,7 +1,9 @@
-"""Brings agentctl into a main container over ``pods/exec`` and connects to it: for ``engine.connection``.
+"""Brings agentctl into a main container over ``pods/exec`` and connects to it: for ``engine.connection``
+and ``engine.transports``.
 
 ``pods/exec`` is the root of trust: the API server leads it to the container it names, and the first thing
-said there is the Pod's UID. The nonce goes over stdin only. Nothing here opens a link or starts an agent.
+said there is the Pod's UID. The nonce goes over stdin only. How a link is opened is the caller's;
+nothing here starts an agent.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 from moorage.core import owned
 from moorage.core.bootstrap import (
@@ -32,8 +35,32 @@ from moorage.ports.cluster import Cluster
 from moorage.ports.streams import ByteStream, ExecStream
 
 PIECE = 64 << 10
+FORWARD_TIMEOUT = 4.0
+"""Seconds after which ``auto`` gives a port-forward up: who holds the port may accept and say nothing. Short
+enough that exec still has its turn within the caller's own limit."""
 LISTENING_TIMEOUT = 6.0
 """Seconds to wait for agentctl's word that it listens: longer than agentctl itself waits for that."""
+
+
+class Closing(Protocol):
+    """What is made of a stream, and may be given up for a better one."""
+
+    async def close(self) -> None: ...
+
+
+T = TypeVar("T", bound=Closing)
+Opening = Callable[[ByteStream], Awaitable[T]]
+"""Makes sure that agentctl is at the other end; closes the stream and raises LinkError if it is not."""
+
+
+@dataclass(frozen=True)
+class Reached(Generic[T]):
+    """What was opened, over ``portforward`` or ``exec``. ``lasting``: other Pods are likely reached so, too;
+    not where only this Pod's port is held by somebody else."""
+
+    opened: T
+    transport: str
+    lasting: bool = True
 
 
 async def install_helper(
@@ -128,37 +155,56 @@ async def _hand_over(stream: ExecStream, lines: Lines, frame: bytes, expect_pod_
 
 
 async def connect(
-    cluster: Cluster, pod: str, container: str, transport: str = "auto"
-) -> tuple[ByteStream, str]:
-    """A byte stream to agentctl's listener on which its first bytes have been seen; and which transport
-    it took: ``portforward`` or ``exec``.
+    cluster: Cluster, pod: str, container: str, opening: Opening[T], transport: str = "auto"
+) -> Reached[T]:
+    """What ``opening`` makes of a byte stream to agentctl's listener on which first bytes have been seen.
 
-    ``auto`` takes port-forward, and exec where that is denied or does not lead to agentctl. Raises LinkError
-    when nothing answers, ApiError when the API refuses.
+    ``auto`` takes port-forward, and exec where that is denied or does not lead to agentctl: another container
+    of the Pod may hold the port, so only what ``opening`` accepts counts. Raises LinkError when nothing
+    answers, ApiError when the API refuses, and what ``opening`` raises.
     """
-    if transport not in ("auto", "portforward", "exec"):
-        raise UsageError(
-            f"transport {transport!r} is unknown", field="transport", hint="use auto, portforward or exec"
-        )
+    if transport == "auto":
+        return await _find(cluster, pod, container, opening)
+    if transport == "portforward":
+        return Reached(await opening(await _forward(cluster, pod)), "portforward")
     if transport == "exec":
-        return await _tunnel(cluster, pod, container), "exec"
+        return Reached(await opening(await _tunnel(cluster, pod, container)), "exec")
+    raise UsageError(
+        f"transport {transport!r} is unknown", field="transport", hint="use auto, portforward or exec"
+    )
+
+
+async def _find(cluster: Cluster, pod: str, container: str, opening: Opening[T]) -> Reached[T]:
+    spoke = False
     try:
-        return await _forward(cluster, pod), "portforward"
-    except (ApiError, LinkError) as error:
-        if transport == "portforward":
-            raise
-        denied = isinstance(error, ApiError)
-    stream = await _tunnel(cluster, pod, container)
-    if denied:
-        return stream, "exec"
+        async with asyncio.timeout(FORWARD_TIMEOUT):
+            stream = await _forward(cluster, pod)
+            spoke = True
+            return Reached(await opening(stream), "portforward")
+    except (ApiError, LinkError, TimeoutError) as failure:
+        first = failure
+    try:
+        opened = await opening(await _tunnel(cluster, pod, container))
+    except (ApiError, LinkError):
+        if spoke:  # somebody is there: what is wrong with them says more than that exec is denied, too
+            raise first from None
+        raise
+    if spoke:
+        return Reached(opened, "exec", lasting=False)
+    if not isinstance(first, LinkError):
+        return Reached(opened, "exec")
     # agentctl answers now. Perhaps it only began to listen in between: look once more, since what is
     # found here is remembered.
     try:
-        better = await _forward(cluster, pod)
-    except (ApiError, LinkError):
-        return stream, "exec"
-    await stream.close()
-    return better, "portforward"
+        async with asyncio.timeout(FORWARD_TIMEOUT):
+            better = await opening(await _forward(cluster, pod))
+    except (ApiError, LinkError, TimeoutError):
+        return Reached(opened, "exec")
+    except BaseException:
+        await opened.close()
+        raise
+    await opened.close()
+    return Reached(better, "portforward")
 
 
 async def _forward(cluster: Cluster, pod: str) -> ByteStream:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from moorage.core.bootstrap import check_node, check_platform
 from moorage.core.diagnosis import diagnose_api
@@ -25,6 +25,7 @@ from moorage.engine.transports import Transports
 from moorage.ports.cluster import Cluster
 from moorage.ports.link import AgentStatus, ExitStatus, Link
 from moorage.ports.store import Store
+from moorage.ports.streams import ByteStream
 
 Say = Callable[[str, str], None]
 OPEN_TIMEOUT = 10.0
@@ -78,9 +79,12 @@ class Connection:
 
     async def _dial(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> Link:
         """One attempt to reach agentctl; LinkError when nothing (or somebody else) answers."""
+
+        def opening(stream: ByteStream) -> Awaitable[Link]:
+            return open_link(stream, nonce, fence=fence, expect_pod_uid=pod_uid)
+
         async with asyncio.timeout(OPEN_TIMEOUT):
-            stream, self._transport = await self._transports.reach(session)
-            link: Link = await open_link(stream, nonce, fence=fence, expect_pod_uid=pod_uid)
+            link, self._transport = await self._transports.reach(session, opening)
         return link
 
     async def _bootstrap(self, session: Session, pod_uid: str, nonce: bytes) -> None:

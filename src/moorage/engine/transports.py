@@ -9,10 +9,9 @@ from __future__ import annotations
 from moorage.core.errors import ApiError, LinkError
 from moorage.core.session import Session
 from moorage.core.workload import pod_template
-from moorage.engine.bootstrap import connect
+from moorage.engine.bootstrap import Opening, Reached, T, connect
 from moorage.ports.cluster import Cluster
 from moorage.ports.store import Store
-from moorage.ports.streams import ByteStream
 
 
 class Transports:
@@ -22,33 +21,37 @@ class Transports:
         self._cluster = cluster
         self._store = store
 
-    async def reach(self, session: Session) -> tuple[ByteStream, str]:
-        """A stream on which agentctl has spoken, and which transport it took: ``portforward`` or ``exec``.
-        LinkError when nothing answers, ApiError when the API refuses."""
+    async def reach(self, session: Session, opening: Opening[T]) -> tuple[T, str]:
+        """What ``opening`` made of a stream to agentctl, and which transport that took: ``portforward`` or
+        ``exec``. LinkError when agentctl does not answer, ApiError when the API refuses."""
         if session.transport != "auto":
-            return await self._connect(session, session.transport)
+            named = await self._connect(session, opening, session.transport)
+            return named.opened, named.transport
         known = await self._store.get_setting(setting(session))
-        stream, used = await self._recall(session, known)
-        if used != known:
-            await self._store.put_setting(setting(session), used)
-        return stream, used
+        found = await self._recall(session, opening, known)
+        if found.lasting and found.transport != known:
+            try:
+                await self._store.put_setting(setting(session), found.transport)
+            except BaseException:
+                await found.opened.close()
+                raise
+        return found.opened, found.transport
 
-    async def _recall(self, session: Session, known: str) -> tuple[ByteStream, str]:
+    async def _recall(self, session: Session, opening: Opening[T], known: str) -> Reached[T]:
         if known != "exec":  # port-forward is what is tried first anyway
-            return await self._connect(session, "auto")
+            return await self._connect(session, opening, "auto")
         try:
-            return await self._connect(session, "exec")
+            return await self._connect(session, opening, "exec")
         except (ApiError, LinkError) as failure:
             try:
-                return await self._connect(session, "portforward")
+                return await self._connect(session, opening, "portforward")
             except (ApiError, LinkError):
                 raise failure from None  # of the way that is known to work
 
-    async def _connect(self, session: Session, transport: str) -> tuple[ByteStream, str]:
+    async def _connect(self, session: Session, opening: Opening[T], transport: str) -> Reached[T]:
         inventory = session.inventory
-        return await connect(
-            self._cluster, inventory.pod_name, inventory.snapshot.main_container, transport=transport
-        )
+        main = inventory.snapshot.main_container
+        return await connect(self._cluster, inventory.pod_name, main, opening, transport=transport)
 
 
 def setting(session: Session) -> str:

@@ -15,6 +15,7 @@ from moorage.core.errors import LinkError
 from moorage.engine.bootstrap import connect, deliver, install_helper
 from moorage.engine.link import AgentLink, open_link
 from moorage.kube import KubeCluster
+from moorage.ports.streams import ByteStream
 
 Kubectl = Callable[..., str]
 NONCE = bytes(range(100, 132))
@@ -72,6 +73,9 @@ class WaitingPod:
     async def deliver(self, uid: str = "") -> None:
         await deliver(self.cluster, self.name, "agent", {}, NONCE, uid or self.uid)
 
+    async def open(self, stream: ByteStream) -> AgentLink:
+        return await open_link(stream, NONCE, fence=1, expect_pod_uid=self.uid)
+
     async def link(
         self, transport: str = "auto", cluster: KubeCluster | None = None
     ) -> tuple[AgentLink, str]:
@@ -79,8 +83,8 @@ class WaitingPod:
         last: Exception | None = None
         for _ in range(200):
             try:
-                stream, used = await connect(cluster or self.cluster, self.name, "agent", transport)
-                return await open_link(stream, NONCE, fence=1, expect_pod_uid=self.uid), used
+                found = await connect(cluster or self.cluster, self.name, "agent", self.open, transport)
+                return found.opened, found.transport
             except LinkError as error:
                 last = error
                 await asyncio.sleep(0.05)  # sleep: no event tells from outside that a port is open

@@ -79,7 +79,7 @@ async def test_auto_takes_exec_where_port_forward_is_not_allowed(
     rules = [{"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create", "get"]}]
     poor = kube_connect(str(await asyncio.to_thread(limited_user, rules)), None, namespace)
     with pytest.raises(ApiError) as denied:
-        await connect(poor, pod.name, "agent", "portforward")
+        await connect(poor, pod.name, "agent", pod.open, "portforward")
     assert denied.value.problem.http_status == 403
     link, used = await pod.link(cluster=poor)
     assert used == "exec"

@@ -57,3 +57,32 @@ def test_a_start_after_the_first_makes_no_attempt_that_is_known_to_be_denied(
     assert tried(audit, namespace, "portforward") > 0
     for name in ("first", "second", "third", "fourth"):
         moorage("rm", "-y", name)
+
+
+@pytest.mark.parametrize(
+    "impostor",
+    [
+        "while :; do echo nonsense | nc -l -p 8765 >/dev/null; done",
+        "while :; do nc -l -p 8765; done </dev/zero",
+    ],
+    ids=["speaks", "floods"],
+)
+def test_a_sidecar_that_took_agentctls_port_does_not_keep_the_session_from_its_agent(
+    moorage: Moorage, template: Template, impostor: str
+) -> None:
+    sidecar = {
+        "name": "impostor",
+        "image": "localhost/busybox:test",
+        "imagePullPolicy": "Never",
+        "command": ["sh", "-c", impostor],
+        # Ready, and so the main container started, only once the port is taken.
+        "restartPolicy": "Always",
+        "startupProbe": {
+            "exec": {"command": ["grep", "-q", ":223D ", "/proc/net/tcp", "/proc/net/tcp6"]},
+            "periodSeconds": 1,
+        },
+    }
+    pod = template(spec={"initContainers": [sidecar]})
+    done = moorage(*moorage.run_args("--name", "beside", template=pod, command=["echo", "reached"]))
+    assert done.out == b"reached\n"
+    moorage("rm", "-y", "beside")
