@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from moorage.cli import unpack
 from moorage.cli.places import Local, Remote, parse_place
 from moorage.core.errors import HelperError, IntegrityError, NotFound
 from moorage.ports.link import FileEntry
@@ -149,6 +150,70 @@ def test_a_hostile_archive_writes_nothing_anywhere(cli: Cli, here: Path, name: s
     assert result.code == 1
     assert "error: the archive" in result.err
     assert everything(here.parent) == before
+
+
+def test_a_file_that_is_really_a_link_is_not_copied(cli: Cli, here: Path) -> None:
+    serve(cli, "/workspace/a.txt", "file", entry("b", b"x"), link("a.txt", "b"))
+    result = cli("cp", "brisk-otter:a.txt", ".")
+    assert (result.code, everything(here)) == (1, {})
+    assert "the Pod sent no file 'a.txt'" in result.err
+
+
+def raw_header(kind: bytes, size: int, name: str = "x") -> bytes:
+    info = Entry(name)
+    info.type, info.size = kind, size
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+def pax(*records: tuple[str, str]) -> bytes:
+    """A pax header with these records, and an empty file after it."""
+    info = Entry("x")
+    info.pax_headers = dict(records)
+    return info.tobuf(tarfile.PAX_FORMAT)
+
+
+LONG = b"n" * (2 << 20)
+UNREADABLE: dict[str, tuple[bytes, str]] = {
+    "sparse": (raw_header(tarfile.GNUTYPE_SPARSE, 0), "with holes"),
+    "sparse by pax": (pax(("GNU.sparse.map", "0,0"), ("GNU.sparse.size", "1000")), "with holes"),
+    "sparse map without end": (
+        pax(("GNU.sparse.major", "1"), ("GNU.sparse.minor", "0"), ("size", str(9 << 20)))
+        + b"9" * 9 + b"\n" + b"1\n" * (251 + (4 << 20)), "header without end",
+    ),
+    "long name": (raw_header(tarfile.GNUTYPE_LONGNAME, 1 << 40) + LONG * 3, "header without end"),
+    "pax record": (raw_header(tarfile.XHDTYPE, 1 << 40) + LONG * 3, "header without end"),
+    "name of a mebibyte": (
+        raw_header(tarfile.GNUTYPE_LONGNAME, 1 << 20) + LONG[: 1 << 20] + raw_header(tarfile.REGTYPE, 0),
+        "too long",
+    ),
+    "headers in headers": (
+        (raw_header(tarfile.GNUTYPE_LONGNAME, 1) + b"n".ljust(512, b"\0")) * 2000, "no readable archive"
+    ),
+    "negative size": (pax(("size", "-512")), "size below zero"),
+    "size that is no number": (raw_header(tarfile.REGTYPE, 0)[:124] + b"zzzzzzzzzzz", "no readable archive"),
+    "nothing but padding": (b"\0" * (20 << 20), "header without end"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_headers_made_to_exhaust_us_are_refused(cli: Cli, here: Path, name: str) -> None:
+    data, said = UNREADABLE[name]
+    serve(cli, "/workspace/src", "dir")
+    cli.verbs.tar = [data[at : at + 65536] for at in range(0, len(data), 65536)]
+    result = cli("cp", "brisk-otter:src", ".")
+    assert (result.code, everything(here)) == (1, {})
+    assert said in result.err
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MOST_ENTRIES", 2), ("MOST_BYTES", 5)])
+def test_a_copy_has_a_most_of_entries_and_of_bytes(
+    cli: Cli, here: Path, limit: str, value: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpack, limit, value)
+    serve(cli, "/workspace/src", "dir", entry("a", b"xx"), entry("b", b"xx"), entry("c", b"xx"))
+    result = cli("cp", "brisk-otter:src", ".")
+    assert (result.code, everything(here)) == (1, {})
+    assert "the archive is over" in result.err
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../victim", "..", "a/../../x"])

@@ -29,7 +29,7 @@ async def download(chunks: AsyncIterator[bytes], target: Path, *, single: str) -
         root = staging / "tree"
         root.mkdir()
         done = await _unpack_stream(chunks, root)
-        if single and not (root / single).is_file():
+        if single and not _is_regular(root / single):
             raise IntegrityError(f"the Pod sent no file {single!r}")
         source = root / single if single else root
         check_settle(source, target, named=True)
@@ -93,6 +93,11 @@ def settle(source: Path, target: Path) -> None:
             settle(source / entry, target / entry)
     else:
         os.replace(source, target)
+
+
+def _is_regular(path: Path) -> bool:
+    """Is it a file itself? A link would stand here under the name of the copy and lead where it likes."""
+    return path.is_file() and not path.is_symlink()
 
 
 def _is_dir(path: Path) -> bool:

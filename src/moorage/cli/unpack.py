@@ -15,11 +15,21 @@ import tarfile
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, cast
 
 from moorage.core.errors import MoorageError
 
 _CHUNK = 64 * 1024
+MOST_BYTES = 64 << 30
+"""Bytes of file contents in one archive, as for uploads."""
+MOST_ENTRIES = 500_000
+"""Entries of one archive, as in agentctl."""
+_MOST_HEADER = 4 << 20
+"""Bytes before one entry: tarfile keeps long names and pax records in memory, however long they are."""
+_MOST_PADDING = 16 << 20
+_MOST_NAME = 4096
+# What tarfile lets out, beside its own errors, for headers that make no sense.
+_BAD_HEADER = (ValueError, ArithmeticError, LookupError, AssertionError, EOFError, RecursionError)
 
 
 class HostileArchive(MoorageError):
@@ -39,23 +49,62 @@ class Unpacked:
     skipped: list[str] = field(default_factory=list)
 
 
+class _Metered:
+    """The stream as tarfile reads it: what comes before an entry, and after the last, has a limit."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.left = _MOST_HEADER
+        self.content = False
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(size)
+        if not self.content:
+            self.left -= len(data)
+            if self.left < 0:
+                raise HostileArchive("the archive holds a header without end")
+        return data
+
+
 def unpack(stream: IO[bytes], into: Path) -> Unpacked:
     """Unpack ``stream`` below the empty directory ``into``. Raises HostileArchive, tarfile.TarError,
     OSError. Reads the stream to its end, so that its sender can finish."""
     done = Unpacked()
     links: list[Path] = []
-    with tarfile.open(fileobj=stream, mode="r|") as archive:
-        for member in archive:
-            _entry(archive, member, into, done, links)
+    metered = _Metered(stream)
+    try:
+        _entries(metered, into, done, links)
+    except _BAD_HEADER as error:
+        raise tarfile.ReadError(f"a header that makes no sense ({type(error).__name__})") from error
     _drop_links_out(links, into, done)
-    while stream.read(_CHUNK):
+    metered.left = _MOST_PADDING
+    while metered.read(_CHUNK):
         pass
     return done
+
+
+def _entries(metered: _Metered, into: Path, done: Unpacked, links: list[Path]) -> None:
+    count = size = 0
+    with tarfile.open(fileobj=cast("IO[bytes]", metered), mode="r|") as archive:
+        while (member := archive.next()) is not None:
+            vars(archive)["members"].clear()  # else it keeps every one of them
+            if member.size < 0:
+                raise HostileArchive(f"the archive holds a size below zero: {member.name[:200]!r}")
+            count, size = count + 1, size + member.size
+            if count > MOST_ENTRIES or size > MOST_BYTES:
+                raise HostileArchive(f"the archive is over {MOST_ENTRIES} entries or {MOST_BYTES >> 30} GiB")
+            metered.content = True
+            _entry(archive, member, into, done, links)
+            metered.content, metered.left = False, _MOST_HEADER
 
 
 def _entry(
     archive: tarfile.TarFile, member: tarfile.TarInfo, into: Path, done: Unpacked, links: list[Path]
 ) -> None:
+    if member.issparse():
+        raise HostileArchive(f"the archive holds a file with holes: {member.name[:200]!r}")
+    if len(member.name) > _MOST_NAME or len(member.linkname) > _MOST_NAME:
+        raise HostileArchive(f"the archive holds a name that is too long: {member.name[:200]!r}")
     name = _safe_name(member.name)
     if name is None:
         return
