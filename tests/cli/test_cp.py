@@ -182,10 +182,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     ),
     "long name": (raw_header(tarfile.GNUTYPE_LONGNAME, 1 << 40) + LONG * 3, "header without end"),
     "pax record": (raw_header(tarfile.XHDTYPE, 1 << 40) + LONG * 3, "header without end"),
-    "name of a mebibyte": (
-        raw_header(tarfile.GNUTYPE_LONGNAME, 1 << 20) + LONG[: 1 << 20] + raw_header(tarfile.REGTYPE, 0),
-        "too long",
-    ),
+    "name": (raw_header(tarfile.GNUTYPE_LONGNAME, 8192) + b"n" * 8192 + raw_header(b"0", 0), "too long"),
     "headers in headers": (
         (raw_header(tarfile.GNUTYPE_LONGNAME, 1) + b"n".ljust(512, b"\0")) * 2000, "no readable archive"
     ),
