@@ -7,6 +7,7 @@ before agentctl is told that it may drop them: a crash anywhere loses none and r
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 from moorage.core.errors import LinkError
@@ -16,6 +17,8 @@ from moorage.ports.store import Lease, Store
 Deliver = Callable[[Output | Gap], None]
 BATCH = 1 << 20
 BACKLOG = 256
+QUIET = 15.0
+"""Seconds without a new byte after which the end of an ended agent's output is no longer waited for."""
 
 
 class OutputPump:
@@ -26,6 +29,7 @@ class OutputPump:
         self._lease = lease
         self._deliver = deliver
         self._tasks: list[asyncio.Task[None]] = []
+        self._stored = 0
         self.ended = asyncio.Event()
         self.failure: Exception | None = None
 
@@ -60,6 +64,7 @@ class OutputPump:
                 batch, last = _gather(item, queue)
                 for part in batch:
                     end = await self._store.transcripts.append(self._lease.session_id, part, self._lease)
+                    self._stored += 1
                     self._deliver(part)
                     await link.ack(end)
                 if last:
@@ -69,11 +74,18 @@ class OutputPump:
         finally:
             self.ended.set()
 
-    async def finish(self) -> None:
-        """Wait until all that the agent wrote is stored (or the link broke)."""
-        if self._tasks:
-            await self.ended.wait()
-            await self.stop()
+    async def finish(self) -> bool:
+        """Wait until all that the agent wrote is stored (or the link broke). False when agentctl does not
+        send the end: then for ``QUIET`` seconds nothing came."""
+        before = -1
+        while self._tasks and not self.ended.is_set() and self._stored != before:
+            before = self._stored
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(QUIET):
+                    await self.ended.wait()
+        complete = not self._tasks or self.ended.is_set()
+        await self.stop()
+        return complete
 
     async def stop(self) -> None:
         """Let go. Repeatable."""

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
-from moorage.core.errors import ApiError, LinkError
+from moorage.core.errors import ApiError, MoorageError
 from moorage.core.kinds import PODS
 from moorage.core.session import Inventory
 from moorage.ports.cluster import Cluster
@@ -51,9 +51,12 @@ class Wake:
         self._exit = asyncio.create_task(self._until_exit(link))
 
     async def _until_exit(self, link: Link) -> None:
-        with contextlib.suppress(LinkError):
-            await link.wait_exit()
-        self._event.set()
+        try:
+            with contextlib.suppress(MoorageError):
+                await link.wait_exit()
+        finally:
+            if self._exit is asyncio.current_task():  # else a newer link is watched
+                self._event.set()
 
     async def wait(self, seconds: float | None, intent_number: int) -> None:
         """Until something changed, ``seconds`` passed, or an intent newer than ``intent_number`` came."""
