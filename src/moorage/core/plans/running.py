@@ -192,7 +192,9 @@ def _owned_pod(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan:
     if not pod.main_running:
         return _not_running(session, pod, now)
     if seen.link is None:
-        phase = session.state.phase if session.state.phase is Phase.RUNNING else Phase.BOOTSTRAPPING
+        # That a stop had begun stays on record until the link tells whether its agent still runs.
+        stays = session.state.phase in (Phase.RUNNING, Phase.DRAINING)
+        phase = session.state.phase if stays else Phase.BOOTSTRAPPING
         reason = "no link" if phase is Phase.RUNNING and seen.trouble else ""
         return retry(enter(session, phase, now, reason=reason), Connect(pod.uid), seen.trouble)
     if seen.link.pod_uid != pod.uid:
