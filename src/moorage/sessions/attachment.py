@@ -10,17 +10,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
+from enum import Enum
 
 from moorage.core.errors import Conflict, LinkError, NotFound
 from moorage.core.session import AgentExit, Phase, Session
 from moorage.ports.link import Gap, Link, Output
-from moorage.ports.sessions import Exited, Happening
+from moorage.ports.sessions import Exited, Happening, Progress
 from moorage.sessions.carry import POLL, raise_failed
 from moorage.sessions.owner import LEASE_TTL, Owner
 from moorage.sessions.parts import Parts
 from moorage.sessions.side_link import side_link
 
 ENDED = (Phase.PRESERVED, Phase.FAILED, Phase.LOST, Phase.ARCHIVED, Phase.DELETED)
+
+
+class _Signal(Enum):
+    MORE = "the transcript holds more"
+    OVER = "the owner has ended"
 
 
 class SessionAttachment:
@@ -34,7 +40,8 @@ class SessionAttachment:
         self._owner: Owner | None = None
         self._side: Link | None = None
         self._following: AsyncGenerator[Happening, None] | None = None
-        self._queue: asyncio.Queue[Happening | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[Progress | _Signal] = asyncio.Queue()
+        self._more = False
 
     def happenings(self) -> AsyncIterator[Happening]:
         """See the port."""
@@ -86,7 +93,16 @@ class SessionAttachment:
         except BaseException:
             await self._parts.store.leases.release(lease)
             raise
-        return Owner(self._parts, cluster, session, lease, self._queue.put_nowait)
+        return Owner(self._parts, cluster, session, lease, self._tell)
+
+    def _tell(self, happening: Happening) -> None:
+        """Output only wakes us: it is read on from the transcript, so that a flood that nobody reads stays
+        on the disk and does not pile up here."""
+        if isinstance(happening, Progress):
+            self._queue.put_nowait(happening)
+        elif not self._more:
+            self._more = True
+            self._queue.put_nowait(_Signal.MORE)
 
     async def _drive(self, owner: Owner) -> AsyncGenerator[Happening, None]:
         self._owner, tasks = owner, []
@@ -95,11 +111,14 @@ class SessionAttachment:
                 yield item
             driving = asyncio.create_task(owner.drive())
             tasks.append(driving)
-            driving.add_done_callback(lambda _: self._queue.put_nowait(None))
-            while (happening := await self._queue.get()) is not None:
-                if isinstance(happening, Output | Gap):
-                    await self._mark(owner.session.id, happening)
-                yield happening
+            driving.add_done_callback(lambda _: self._queue.put_nowait(_Signal.OVER))
+            while (told := await self._queue.get()) is not _Signal.OVER:
+                if isinstance(told, Progress):
+                    yield told
+                    continue
+                self._more = False  # before the look: what is stored after it wakes us again
+                async for item in self._stored(owner.session.id):
+                    yield item
             yield self._outcome(await driving)
         finally:
             for task in tasks:
