@@ -11,9 +11,10 @@ from moorage.core.plans.observation import ClaimSeen, PodSeen, Verdict
 from moorage.core.session import Session
 from moorage.engine.observe import Observer
 from moorage.ports.cluster import ServerIdentity
+from moorage.ports.sessions import LaunchRequest
 
 from .fake_cluster import FORBIDDEN, PROXY_404, TIMEOUT
-from .stage import Stage
+from .stage import MODES, TEMPLATE, Stage
 
 
 def observer(stage: Stage) -> Observer:
@@ -125,3 +126,14 @@ async def test_what_was_not_seen_is_shown_as_unknown_with_the_reason(stage: Stag
     view = await stage.verbs.view("calm-cove")
     assert (view.word, view.observed_at, view.container_state) == ("Unknown", 0.0, "")
     assert view.unknown
+
+
+async def test_one_session_that_cannot_be_looked_at_hides_no_other(stage: Stage) -> None:
+    await stage.running()
+    other = LaunchRequest(TEMPLATE, ["agent"], MODES["empty_dir"], name="other-cove")
+    await stage.verbs.launch(other, stage.said.append)
+    stage.cluster.only(PODS)["metadata"] = "x"
+    rows = {row.session.name: row for row in await stage.verbs.list_views()}
+    assert rows["calm-cove"].word == "Unknown"
+    assert rows["calm-cove"].unknown.startswith("it could not be looked at")
+    assert (rows["other-cove"].unknown, rows["other-cove"].pod_phase) == ("", "Absent")

@@ -20,7 +20,20 @@ _TEXTS: _Shape = {"*": str}
 _ENDED: _Shape = {"exitCode": int, "signal": int, "reason": str, "message": str}
 _STATE: _Shape = {"waiting": {"reason": str, "message": str}, "running": {}, "terminated": _ENDED}
 _STATUSES: _Shape = [{"name": str, "restartCount": int, "state": _STATE, "lastState": _STATE}]
-_CONTAINERS: _Shape = [{"name": str, "volumeMounts": [{}], "env": [{}], "ports": [{}], "resources": {}}]
+_CONTAINERS: _Shape = [
+    {
+        "name": str,
+        "image": str,
+        "command": [str],
+        "args": [str],
+        "volumeMounts": [{"name": str, "mountPath": str}],
+        "volumeDevices": [{}],
+        "env": [{"name": str, "valueFrom": {"fieldRef": {}}}],
+        "ports": [{}],
+        "resources": {},
+    }
+]
+_SELECTORS: _Shape = {"namespaceSelector": {"matchLabels": {}}, "objectSelector": {"matchLabels": {}}}
 _METADATA: _Shape = {
     "name": str,
     "namespace": str,
@@ -39,10 +52,15 @@ _SPEC: _Shape = {
     "storageClassName": str,
     "containers": _CONTAINERS,
     "initContainers": _CONTAINERS,
-    "volumes": [{}],
+    "volumes": [{"name": str, "persistentVolumeClaim": {"claimName": str}}],
+    "nodeSelector": _TEXTS,
+    "accessModes": [str],
+    "schedulingGates": [{}],
+    "matchConstraints": {**_SELECTORS, "resourceRules": [{}]},
 }
 _STATUS: _Shape = {
     "phase": str,
+    "nodeInfo": {"architecture": str},
     "reason": str,
     "message": str,
     "conditions": [{"type": str, "status": str}],
@@ -53,6 +71,7 @@ _STATUS: _Shape = {
 _OBJECT: _Shape = {"apiVersion": str, "kind": str, "metadata": _METADATA, "spec": _SPEC, "status": _STATUS}
 _OF_KIND: dict[str, _Shape] = {
     "Event": {"involvedObject": {}, "series": {}, "source": {}, "reason": str, "message": str, "count": int},
+    "MutatingWebhookConfiguration": {"webhooks": [{**_SELECTORS, "rules": [{}]}]},
     "SelfSubjectReview": {"status": {"userInfo": {}}},
 }
 _LIST: _Shape = {"metadata": {"continue": str, "resourceVersion": str}, "items": [{}]}
