@@ -14,6 +14,7 @@ from moorage.core.errors import LinkError
 from moorage.core.kinds import PODS
 from moorage.core.session import Session, WorkspaceMode, WorkspaceSpec
 from moorage.engine import connection, transports
+from moorage.engine.bootstrap import Reached
 from moorage.engine.sources import Sources
 from moorage.ports.cluster import Cluster
 from moorage.ports.link import Output
@@ -181,11 +182,11 @@ def _lead_links_to(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
             raise LinkError("another Pod")
         stage.delivered.add(expect_pod_uid)
 
-    async def connect(cluster: Any, pod: str, container: str, transport: str) -> tuple[str, str]:
-        return pod, "exec"
+    async def connect(cluster: Any, pod: str, container: str, opening: Any, **more: Any) -> Reached[Any]:
+        return Reached(await opening(pod), "exec", lasting=False)
 
-    async def open_link(stream: str, nonce: bytes, *, fence: int, expect_pod_uid: str) -> FakeLink:
-        uid = uid_of(stream)
+    async def open_link(pod: str, nonce: bytes, *, fence: int, expect_pod_uid: str) -> FakeLink:
+        uid = uid_of(pod)
         if uid != expect_pod_uid or uid not in stage.delivered:
             raise LinkError("nobody answers")
         return FakeLink(stage.agent_of(uid), fence)
