@@ -182,7 +182,7 @@ def _main_env(pod: Json, context: _Context) -> Any:
 
 def _env(variable: Json) -> Json:
     source = variable.get("valueFrom") or {}
-    if "fieldRef" not in source:
+    if not source.get("fieldRef"):
         return {key: value for key, value in variable.items() if value not in (None, "")}
     field_ref = {"apiVersion": "v1", **source["fieldRef"]}
     return {**variable, "valueFrom": {**source, "fieldRef": field_ref}}

@@ -55,6 +55,7 @@ _SPEC: _Shape = {
     "volumes": [{"name": str, "persistentVolumeClaim": {"claimName": str}}],
     "nodeSelector": _TEXTS,
     "accessModes": [str],
+    "resources": {"requests": {}},
     "schedulingGates": [{}],
     "matchConstraints": {**_SELECTORS, "resourceRules": [{}]},
 }
