@@ -128,7 +128,7 @@ async def test_versions_without_a_common_one_are_refused(agentctl: Agentctl) -> 
 
 async def test_a_lower_fence_reads_but_commands_nothing(agentctl: Agentctl) -> None:
     old = await agentctl.link(fence=3)
-    await old.start_agent(shell("echo hello; cat"), base_offset=0, start_id="a")
+    await old.start_agent(shell("echo hello; exec cat"), base_offset=0, start_id="a")
     new = await agentctl.link(fence=4)
     with pytest.raises(Fenced):
         await old.start_agent(shell("true"), base_offset=0, start_id="b")

@@ -15,7 +15,7 @@ from moorage.ports.link import Activity, AgentStatus, ContainerUsage, ExitStatus
 
 T = TypeVar("T")
 
-MOST = 1 << 62
+MOST = (1 << 63) - 1
 """The largest number taken: sums of two still fit 64 bits, in the store and in agentctl."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Measure = Annotated[int, msgspec.Meta(ge=-1, le=MOST)]
