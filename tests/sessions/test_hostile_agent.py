@@ -12,7 +12,7 @@ import pytest
 from moorage.core.errors import HelperError, LinkError, MoorageError, SessionFailed, StoreError
 from moorage.core.kinds import PODS
 from moorage.core.session import Phase
-from moorage.engine import act
+from moorage.engine import act, connection
 from moorage.ports.link import ExitStatus, Gap, Output
 from moorage.sessions import output
 from moorage.sessions.output import OutputPump
@@ -130,3 +130,14 @@ async def test_an_owner_lets_go_of_link_and_lease_also_when_its_output_failed(
         await owner.close()
     assert link.closed
     assert await stage.store.leases.holder(session.id) == ""
+
+
+async def test_a_pod_whose_agentctl_falls_silent_can_be_removed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stage.running()
+    monkeypatch.setattr(FakeLink, "status", never)
+    monkeypatch.setattr(connection, "OPEN_TIMEOUT", 0.01)
+    monkeypatch.setattr(connection, "ANSWER_TRIES", 1)
+    await stage.verbs.remove("calm-cove", stage.said.append)
+    assert stage.cluster.of(PODS) == []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from moorage.core.bootstrap import check_node, check_platform
 from moorage.core.diagnosis import diagnose_api
@@ -29,6 +29,8 @@ from moorage.ports.streams import ByteStream
 
 Say = Callable[[str, str], None]
 OPEN_TIMEOUT = 10.0
+ANSWER_TIMEOUT = 30.0
+"""Seconds for agentctl to say how things stand; one that is alive but silent is not waited for."""
 ANSWER_TRIES = 25
 ANSWER_PAUSE = 0.04
 
@@ -80,8 +82,14 @@ class Connection:
     async def _dial(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> Link:
         """One attempt to reach agentctl; LinkError when nothing (or somebody else) answers."""
 
-        def opening(stream: ByteStream) -> Awaitable[Link]:
-            return open_link(stream, nonce, fence=fence, expect_pod_uid=pod_uid)
+        async def opening(stream: ByteStream) -> Link:
+            link: Link = await open_link(stream, nonce, fence=fence, expect_pod_uid=pod_uid)
+            try:
+                await link.status()  # a link on which nothing (or nonsense) is answered is none
+            except BaseException:
+                await link.close()
+                raise
+            return link
 
         async with asyncio.timeout(OPEN_TIMEOUT):
             link, self._transport = await self._transports.reach(session, opening)
@@ -131,9 +139,10 @@ class Connection:
         if self.link is None:
             return None
         try:
-            status = await self.link.status()
-            marker = await self._marker(self.link, session)
-        except LinkError:
+            async with asyncio.timeout(ANSWER_TIMEOUT):
+                status = await self.link.status()
+                marker = await self._marker(self.link, session)
+        except (LinkError, TimeoutError):
             await self.close()
             return None
         hello = self.link.hello
