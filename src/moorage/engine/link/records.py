@@ -15,10 +15,10 @@ from moorage.ports.link import Activity, AgentStatus, ContainerUsage, ExitStatus
 
 T = TypeVar("T")
 
-MOST = (1 << 63) - 1
+MOST = 1 << 62
 """The largest number taken: sums of two still fit 64 bits, in the store and in agentctl."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
-Measure = Annotated[int, msgspec.Meta(ge=-1, le=MOST)]
+Measure = Annotated[int, msgspec.Meta(ge=-1, le=(1 << 63) - 1)]  # a cgroup without limit says almost 2^63
 Time = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
 
 
