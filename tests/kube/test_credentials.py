@@ -183,8 +183,8 @@ async def test_a_slow_plugin_does_not_use_up_the_time_of_the_call(
 ) -> None:
     accepts("t1")
     (tmp_path / "credential").write_text(credential("t1"))
-    script = f"sleep 0.5; cat {tmp_path}/credential"
-    answer = await api.cluster(plugin(script=script), timeout=0.4).get(NAMESPACES, "n")
+    script = f"sleep 2.5; cat {tmp_path}/credential"
+    answer = await api.cluster(plugin(script=script), timeout=2.0).get(NAMESPACES, "n")
     assert answer == {"kind": "Namespace"}
 
 

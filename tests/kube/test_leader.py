@@ -115,7 +115,7 @@ class OneLease:
 
 
 def leader(cluster: Any, identity: str) -> Leader:
-    return Leader(cluster, "l", identity, duration=1, renew_deadline=0.2, retry_every=0.02)
+    return Leader(cluster, "l", identity, duration=6, renew_deadline=3, retry_every=0.02)
 
 
 async def test_work_runs_under_the_lease_which_is_then_given_back() -> None:

@@ -124,7 +124,7 @@ async def test_initial_events_that_never_end_fall_back_to_a_list_which_is_rememb
     watches.pods = [pod("a")]
     watches.play(("ADDED", pod("a")))  # a proxy dropped the bookmark
     support = WatchListSupport()
-    async with reflect(support, initial_limit=0.1) as cache:
+    async with reflect(support, initial_limit=1.0) as cache:
         await until(cache, {"a"})
     assert (watches.lists, support.usable) == (1, False)
     async with reflect(support) as cache:
@@ -174,7 +174,7 @@ async def test_a_silent_watch_is_given_up_and_resumed(
 ) -> None:
     watches.play(("ADDED", pod("a")), initial_end("10"))
     watches.play(("ADDED", pod("b", "11")))
-    async with reflect(silence_limit=0.2) as cache:
+    async with reflect(silence_limit=1.0) as cache:
         await until(cache, {"a", "b"})
     assert watches.asked[1]["resourceVersion"] == "10"
 

@@ -292,6 +292,6 @@ async def test_a_forward_that_never_opens_is_an_error(api: Any, plays: Any, mess
 
 async def test_a_forward_that_stays_silent_is_an_error_in_time(api: Any, plays: Any) -> None:
     plays(FORWARD, silent, version=V4)
-    transport: Transport = api.cluster(timeout=0.2)._transport
+    transport: Transport = api.cluster(timeout=1.0)._transport
     with pytest.raises(LinkError, match="did not announce"):
         await open_forward(transport, "ns", "p", 8765)
