@@ -24,6 +24,7 @@ SECRET = "planted-secret-8d1f"
 PATH = "/api/v1/namespaces/n"
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"
+NAMESPACE = {"kind": "Namespace", "metadata": {"name": "n", "uid": "u"}}
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def accepts(api: Any) -> Callable[..., None]:
     def make(*tokens: str) -> None:
         async def handle(request: web.Request) -> web.StreamResponse:
             if request.headers.get("Authorization") in [f"Bearer {token}" for token in tokens]:
-                return web.json_response({"kind": "Namespace"})
+                return web.json_response(NAMESPACE)
             said = {"kind": "Status", "apiVersion": "v1", "code": 401, "reason": "Unauthorized"}
             return web.json_response(said, status=401)
 
@@ -185,7 +186,7 @@ async def test_a_slow_plugin_does_not_use_up_the_time_of_the_call(
     (tmp_path / "credential").write_text(credential("t1"))
     script = f"sleep 2.5; cat {tmp_path}/credential"
     answer = await api.cluster(plugin(script=script), timeout=2.0).get(NAMESPACES, "n")
-    assert answer == {"kind": "Namespace"}
+    assert answer == NAMESPACE
 
 
 def test_a_plugin_is_told_about_the_cluster_only_where_it_asks() -> None:

@@ -44,7 +44,8 @@ async def test_requests_go_through_the_proxy_the_kubeconfig_names(api: Any) -> N
 
     async def forward(request: web.Request) -> web.StreamResponse:
         asked.append(request.raw_path)
-        return web.json_response({"via": request.headers.get("Proxy-Authorization", "")})
+        via = request.headers.get("Proxy-Authorization", "")
+        return web.json_response({"metadata": {"name": "n", "uid": "u"}, "via": via})
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", forward)

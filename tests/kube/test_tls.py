@@ -92,7 +92,8 @@ class SecureApi:
         assert request.transport is not None
         peer = request.transport.get_extra_info("peercert") or {}
         names = [value for part in peer.get("subject", ()) for key, value in part if key == "commonName"]
-        return web.json_response({"metadata": {"name": names[0] if names else ""}})
+        who = names[0] if names else ""
+        return web.json_response({"metadata": {"name": "n", "uid": "u", "annotations": {"client": who}}})
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def write_pair(folder: Path, pair: tuple[bytes, bytes]) -> None:
 
 
 async def name(cluster: kube.KubeCluster) -> Any:
-    return (await cluster.get(NAMESPACES, "n"))["metadata"]["name"]
+    return (await cluster.get(NAMESPACES, "n"))["metadata"]["annotations"]["client"]
 
 
 async def test_an_old_authority_and_another_server_name_are_accepted(connect: Any) -> None:
