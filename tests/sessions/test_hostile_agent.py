@@ -109,6 +109,7 @@ async def test_an_owner_is_woken_when_the_wait_for_the_exit_fails(stage: Stage, 
     wake = Wake(stage.cluster, session.inventory, number)
     wake.watch_link(Failing(stage.agent, 1))
     await wake.wait(None, 1)
+    assert wake._event.is_set()
     await wake.close()
 
 
