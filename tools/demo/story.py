@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -156,11 +157,11 @@ class Story:
 
     def _kill_container(self) -> None:
         attached = self._attach()
-        uid = self.second["pod"]["uid"]
+        uid, started = self.second["pod"]["uid"], self._started_at()
         self.say("$ kill -9 (the container's main process, on the node)")
         for pid in main_processes(uid):
             os.kill(pid, signal.SIGKILL)
-        self.step("recover", lambda: self._until_line(attached, "files seen"))
+        self.step("recover", lambda: self._until_started_after(started))
         attached.kill()
         attached.wait()
         found = self.look()
@@ -170,19 +171,29 @@ class Story:
         self.expect(self.hashes["resumed"] == self.hashes["recovered"], "the workspace is untouched")
 
     def _attach(self) -> subprocess.Popen[str]:
+        """Follow the agent; its output is shown as it comes."""
         self.say("$ moorage attach demo")
         argv = [sys.executable, "-m", "moorage", "attach", "demo"]
         client = subprocess.Popen(argv, env=self._env, text=True, stdout=subprocess.PIPE, stderr=self._out)
-        self._until_line(client, "still working")
+        threading.Thread(target=self._show, args=(client,), daemon=True).start()
         return client
 
-    def _until_line(self, client: subprocess.Popen[str], text: str) -> None:
+    def _show(self, client: subprocess.Popen[str]) -> None:
         assert client.stdout is not None
         for line in client.stdout:
             self.say(line.rstrip("\n"))
-            if text in line:
-                return
-        raise Unexpected(f"attach ended with {client.wait()} before {text!r}")
+
+    def _started_at(self) -> str:
+        words = [sys.executable, "-m", "moorage", "describe", "demo", "-o", "json"]
+        done = subprocess.run(words, env=self._env, text=True, stdout=subprocess.PIPE, check=True)
+        return str(json.loads(done.stdout)["agent"]["started_at"])
+
+    def _until_started_after(self, started: str) -> None:
+        end = time.monotonic() + PATIENCE
+        while self._started_at() == started:
+            if time.monotonic() > end:
+                raise Unexpected(f"the agent was not started again within {PATIENCE:.0f} s")
+            time.sleep(0.2)
 
     def _delete(self) -> None:
         self.step("delete", lambda: self.command("rm", "-y", "demo"))
