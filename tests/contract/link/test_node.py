@@ -105,7 +105,7 @@ async def test_a_restarted_container_serves_again_without_any_delivery(start: St
     assert again.hello.epoch != link.hello.epoch
     status = await again.status()
     assert (status.state, status.end) == ("exited", 7)
-    assert status.exit == ExitStatus(signal=15)
+    assert status.exit == ExitStatus()  # ended because its container was: not an exit of its own
     await link.close()
     await again.close()
 

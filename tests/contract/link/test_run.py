@@ -50,12 +50,17 @@ async def test_what_cannot_be_run_says_why(link: AgentLink) -> None:
 
 
 async def test_a_terminal_takes_keys_sizes_and_signals(link: AgentLink) -> None:
-    process = await link.run(shell("stty size; read x; stty size; cat", tty=True, cols=81, rows=25))
+    process = await link.run(shell("stty size; read x; stty size; exec cat", tty=True, cols=81, rows=25))
     assert await process.read() == (1, b"25 81\r\n")
     await process.resize(100, 40)
     await process.write(b"x\r")
     seen = b""
     while b"40 100" not in seen:
+        part = await process.read()
+        assert part is not None
+        seen += part[1]
+    await process.write(b"there\r")
+    while seen.count(b"there") < 2:  # the terminal's echo, then cat's: now the key has somebody to go to
         part = await process.read()
         assert part is not None
         seen += part[1]
