@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from moorage.core.errors import Conflict, MoorageError, NotFound, SessionFailed
+from moorage.core.errors import Conflict, MoorageError, NotFound, SessionFailed, UsageError
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS
 from moorage.core.session import HelperSpec, Session
+from moorage.ports.sessions import LaunchRequest
 
 from .fake_cluster import FORBIDDEN, status
-from .stage import Stage
+from .stage import MODES, TEMPLATE, Stage
 
 DENIED = status(403, "Forbidden", PODS, "x")
 
@@ -121,3 +122,11 @@ async def test_a_namespace_that_is_not_there_is_named(stage: Stage) -> None:
 async def test_a_namespace_that_may_not_be_read_does_not_stop_a_launch(stage: Stage) -> None:
     stage.cluster.fail("get", NAMESPACES, FORBIDDEN)
     assert (await stage.launch()).inventory.namespace_uid == ""
+
+
+async def test_a_command_too_long_for_one_request_is_refused_and_nothing_recorded(stage: Stage) -> None:
+    request = LaunchRequest(TEMPLATE, ["sh", "-c", "x" * 100_000], MODES["empty_dir"], name="long")
+    with pytest.raises(UsageError, match="fit"):
+        await stage.verbs.launch(request, stage.said.append)
+    assert await stage.verbs.list_views() == []
+    assert stage.cluster.calls == []

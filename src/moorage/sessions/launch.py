@@ -12,6 +12,7 @@ import hashlib
 import msgspec
 
 from moorage.core.bootstrap import entrypoint
+from moorage.core.command import check_command_size
 from moorage.core.diagnosis import diagnose_api
 from moorage.core.errors import (
     ApiError,
@@ -102,6 +103,7 @@ def _check(request: LaunchRequest) -> None:
         raise UsageError(
             "no command was given", hint="put it after --, e.g. moorage run … -- sh -c 'echo hi'"
         )
+    check_command_size(request.argv, request.env)
     named = valid_session_name(request.name) if request.name else None
     problems = [*([named] if named else []), *check_workspace(request.workspace), *_check_env(request)]
     if request.helper.source == "image" and not request.helper.image:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from moorage.core.command import check_command_size
 from moorage.core.errors import Conflict, UsageError
 from moorage.core.kinds import Json
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
@@ -146,6 +147,7 @@ class Verbs:
             await link.close()
 
     async def exec(self, name: str, spec: ProcessSpec) -> RemoteProcess:
+        check_command_size(spec.argv, spec.env)
         return await (await self._link(name)).run(spec)
 
     async def list_files(self, name: str, path: str) -> list[FileEntry]:
