@@ -92,6 +92,12 @@ def test_the_reason_of_the_state_comes_along(make_inventory: Make) -> None:
     assert observed == ("Stopping", "NodeLost")
 
 
+def test_a_running_session_whose_pod_and_link_were_not_looked_at_is_unknown(make_inventory: Make) -> None:
+    running = session(make_inventory, Phase.RUNNING)
+    word, why = session_word(running, pod_ready=None, link_ok=None, observed_at=99, now=100, stale_after=30)
+    assert (word, why) == ("Unknown", "neither Pod nor link was observed")
+
+
 FLAGS = st.sampled_from([None, True, False])
 
 
