@@ -109,7 +109,9 @@ def run_cli(argv: list[str], wiring: Wiring) -> int:
             return complete(state, root_command(), instruction)
         return _run(argv, state)
     except MoorageError as error:
-        return _failed(state, error, argv)
+        code = _failed(state, error, argv)
+        _drop_unwritable()
+        return code
     except KeyboardInterrupt:
         return failures.INTERRUPTED
     except OutputClosed:
@@ -188,6 +190,15 @@ def _fill_descriptors() -> None:
             os.fstat(fd)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+
+
+def _drop_unwritable() -> None:
+    """What cannot be written now (a full disk) cannot be written at exit either: it was told already."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        _drop_stdout()
 
 
 def _drop_stdout() -> None:
