@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import secrets
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import yaml
 
 from moorage import kube
 from moorage.core.errors import ApiError
-from moorage.core.kinds import CONFIG_MAPS, LEASES, PODS, SECRETS, Json
+from moorage.core.kinds import CONFIG_MAPS, LEASES, PODS, SECRETS, Json, Resource
 from moorage.core.observed import Absent, Present, Unknown, from_problem
 from moorage.kube.leader import Leader
 from moorage.kube.reflector import Reflector, WatchListSupport
@@ -230,15 +231,51 @@ async def test_a_watch_follows_and_forgets(api: kube.KubeCluster) -> None:
     assert "managedFields" not in found.value["metadata"]
 
 
+GROUP = "tests.moorage.dev"
+DEFINITIONS = Resource(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
+)
+
+
+@pytest.fixture
+async def late(api: kube.KubeCluster) -> AsyncIterator[Resource]:
+    """A kind that the server learns of only now: of it, it remembers nothing from before."""
+    plural = f"w{secrets.token_hex(4)}"
+    name = f"{plural}.{GROUP}"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {
+        "group": GROUP,
+        "scope": "Namespaced",
+        "names": {"plural": plural, "singular": plural, "kind": plural.title()},
+        "versions": [version],
+    }
+    made = await api.create(DEFINITIONS, {"metadata": {"name": name}, "spec": spec})
+    async with asyncio.timeout(60), api.watch(DEFINITIONS, field_selector=f"metadata.name={name}") as cache:
+        while not served(cache.get(name)):
+            await cache.changed()
+    yield Resource(GROUP, "v1", plural, plural.title())
+    await api.delete(DEFINITIONS, name, uid=made["metadata"]["uid"])
+
+
+def served(found: Any) -> bool:
+    conditions = found.value.get("status", {}).get("conditions", []) if isinstance(found, Present) else []
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
+
+
 @pytest.mark.parametrize("watch_list", [True, False], ids=["by WatchList", "by LIST"])
 async def test_a_version_the_server_has_forgotten_relists_and_drops_what_is_gone(
-    api: kube.KubeCluster, watch_list: bool
+    api: kube.KubeCluster, late: Resource, watch_list: bool
 ) -> None:
-    await api.create(CONFIG_MAPS, {"metadata": {"name": "real", **LABELLED}})
+    async with asyncio.timeout(60), api.watch(late, label_selector="test=watch") as cache:
+        kind = {"apiVersion": late.api_version, "kind": late.kind}
+        await api.create(late, {**kind, "metadata": {"name": "real", **LABELLED}})
+        await names(cache, {"real"})
     support = WatchListSupport()
     support.usable = watch_list
-    path = CONFIG_MAPS.path(api.namespace)
-    reflector = Reflector(api._transport, CONFIG_MAPS, path, [("labelSelector", "test=watch")], support)
+    reflector = Reflector(
+        api._transport, late, late.path(api.namespace), [("labelSelector", "test=watch")], support
+    )
     reflector._state.listed([{"metadata": {"name": "ghost"}}], "1")  # as if we had slept for days
     async with reflector as cache:
         await names(cache, {"real"})

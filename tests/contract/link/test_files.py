@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import io
 import json
@@ -9,9 +10,11 @@ import os
 import signal
 import tarfile
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from testcluster.shell import wait_for
 
 from moorage.core.errors import (
     Conflict,
@@ -190,6 +193,8 @@ async def test_an_upload_given_up_half_way_leaves_nothing(agentctl: Agentctl, li
     with pytest.raises(OSError, match="the disk here"):
         await link.put_tar(str(agentctl.workspace), failing(), limit=LIMIT)
     await link.put_tar(str(agentctl.workspace), pieces(tar(("c", b"x"))), limit=LIMIT)
+    there = partial(os.listdir, agentctl.workspace)  # agentctl clears away when it hears of the end
+    await asyncio.to_thread(wait_for, "the half to be cleared away", lambda: there() == ["c"])
     assert names(agentctl.workspace) == ["c"]
 
 

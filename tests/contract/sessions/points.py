@@ -123,10 +123,11 @@ class Commands:
         while line := await self._server.stdout.readline():
             answer = json.loads(line)
             end = self._ends.pop(answer["id"])
-            if not end.cancelled():
+            if not end.done():
                 end.set_result(answer["code"])
         for waiting in self._ends.values():
-            waiting.set_exception(AssertionError("the program that runs the commands has ended"))
+            if not waiting.done():
+                waiting.set_exception(AssertionError("the program that runs the commands has ended"))
 
     async def run(self, request: dict[str, Any]) -> int:
         """The exit code; minus the signal for a killed one."""

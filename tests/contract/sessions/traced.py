@@ -236,15 +236,18 @@ def serve() -> None:
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     selector = selectors.DefaultSelector()
     selector.register(ended_r, selectors.EVENT_READ)
-    selector.register(sys.stdin.buffer, selectors.EVENT_READ)
+    selector.register(0, selectors.EVENT_READ)
     running: dict[int, int] = {}
+    asked = b""
     while True:
         for key, _ in selector.select():
             if key.fd == ended_r:
                 os.read(ended_r, 1 << 16)
                 _report(running)
-            elif line := sys.stdin.buffer.readline():
-                _fork(json.loads(line), running)
+            elif more := os.read(0, 1 << 16):  # no buffered reader: select would not see what that holds back
+                *lines, asked = (asked + more).split(b"\n")
+                for line in lines:
+                    _fork(json.loads(line), running)
             else:
                 return
 
