@@ -1,0 +1,1 @@
+"""A Kubernetes API with one node that runs processes: for tests, and for a person without a cluster."""
