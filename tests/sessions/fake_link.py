@@ -17,7 +17,8 @@ from moorage.ports.link import AgentStatus, ExitStatus, Gap, HelloInfo, Output, 
 @dataclass
 class FakeAgent:
     """The helper in one Pod. ``held`` begins at transcript offset ``base``; ``last_words`` are written when
-    it is asked to end; ``starting`` is told of each start before it happens."""
+    it is asked to end; ``starting`` is told of each start before it happens;
+    ``markers``: of what was filled, by directory."""
 
     pod_uid: str
     log: list[str]
@@ -27,7 +28,7 @@ class FakeAgent:
     exit: ExitStatus | None = None
     base: int = 0
     held: bytes = b""
-    marker: str = ""
+    markers: dict[str, str] = field(default_factory=dict)
     last_words: bytes = b""
     starts: list[ProcessSpec] = field(default_factory=list)
     unpacked: list[bytes] = field(default_factory=list)
@@ -114,12 +115,12 @@ class FakeLink:
         return ExitStatus(signal=15)
 
     async def marker(self, path: str) -> str:
-        return self.agent.marker
+        return self.agent.markers.get(path, "")
 
     async def materialize(self, path: str, chunks: AsyncIterator[bytes], *, marker: str, limit: int) -> bool:
         self.agent.log.append("materialize")
         self.agent.unpacked.append(b"".join([chunk async for chunk in chunks]))
-        self.agent.marker = marker
+        self.agent.markers[path] = marker
         return True
 
     async def close_input(self) -> None:

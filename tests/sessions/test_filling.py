@@ -22,8 +22,19 @@ async def test_the_workspace_is_filled_before_the_agent_starts(stage: Stage, sou
     assert steps.index("materialize") < steps.index("start")
     assert b"work\n" in stage.agent.unpacked[0]
     assert session.source is not None
-    assert stage.agent.marker == session.source.marker
+    assert stage.agent.markers == {"/workspace": session.source.marker}
     assert session.filled == session.inventory.claim_uid
+
+
+@pytest.mark.parametrize("cwd", ["/workspace/sub/dir", "/tmp", "/"])
+async def test_a_source_goes_to_the_workspace_wherever_the_agent_starts(
+    stage: Stage, source: str, cwd: str
+) -> None:
+    session = await stage.running(source=source, cwd=cwd)
+    assert session.source is not None
+    assert stage.agent.markers == {"/workspace": session.source.marker}
+    assert session.filled == session.inventory.claim_uid
+    assert [spec.cwd for spec in stage.agent.starts] == [cwd]
 
 
 async def test_a_filled_claim_is_not_filled_again_by_the_next_pod(stage: Stage, source: str) -> None:

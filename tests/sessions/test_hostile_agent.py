@@ -80,7 +80,7 @@ async def test_a_filling_that_only_claims_success_is_repeated_with_a_pause(
     async def lie(link: FakeLink, path: str, chunks: AsyncIterator[bytes], **more: Any) -> bool:
         link.agent.log.append("materialize")
         if len(waits) == 3:
-            link.agent.marker = more["marker"]
+            link.agent.markers["/workspace"] = more["marker"]
         return True
 
     async def wait(wake: Wake, seconds: float | None, number: int) -> None:

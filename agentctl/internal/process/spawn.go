@@ -163,11 +163,13 @@ func checkDirectory(cwd string) error {
 	info, err := os.Stat(cwd)
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return notFound("working directory " + cwd)
+		return notFound("working directory " + cwd + " does not exist")
 	case err != nil:
-		return notExecutable("working directory: " + err.Error())
+		return notExecutable("working directory " + cwd + ": " + err.Error())
 	case !info.IsDir():
 		return notFound("working directory " + cwd + " is no directory")
+	case syscall.Access(cwd, 1) != nil:
+		return notExecutable("working directory " + cwd + ": permission denied")
 	}
 	return nil
 }

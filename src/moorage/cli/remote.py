@@ -14,6 +14,7 @@ from moorage.cli.failures import OWN_FAILURE
 from moorage.cli.rawmode import raw_mode, window_size
 from moorage.cli.signals import on_signals
 from moorage.cli.streams import stderr_writer, stdin_reader, stdout_writer
+from moorage.core.diagnosis import start_failure
 from moorage.core.errors import MoorageError
 from moorage.ports.link import ExitStatus, RemoteProcess
 
@@ -112,7 +113,9 @@ class _Joined:
 
 def _code(call: Call, status: ExitStatus) -> int:
     if status.error:
-        call.terminal.say(f"error: the command could not be started: {status.error}")
+        why, hint = start_failure(status.error)
+        call.terminal.say(f"error: the command could not be started: {why}")
+        call.terminal.say(f"  hint: {hint}")
     code = status.shell_code
     if code is None:
         call.terminal.say("error: the command ended, but its exit status is unknown")

@@ -13,6 +13,7 @@ from moorage.cli.follow import Ending, Follower, Manner
 from moorage.cli.launching import Asked
 from moorage.cli.shapes import shell_code
 from moorage.cli.terminal import OutputClosed
+from moorage.core.diagnosis import start_failure
 from moorage.core.errors import MoorageError
 from moorage.core.session import AgentExit
 from moorage.ports.sessions import Report, SessionVerbs
@@ -94,7 +95,9 @@ def say_left(call: Call, name: str, said: str) -> None:
 
 def _say_exit(call: Call, exit: AgentExit) -> None:
     if exit.error:
-        call.terminal.say(f"error: the command could not be started: {exit.error}")
+        why, hint = start_failure(exit.error)
+        call.terminal.say(f"error: the command could not be started: {why}")
+        call.terminal.say(f"  hint: {hint}")
     elif exit.signal is not None:
         try:
             word = signal.Signals(exit.signal).name

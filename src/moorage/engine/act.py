@@ -26,6 +26,7 @@ from moorage.core.errors import (
 )
 from moorage.core.kinds import CLAIMS, PODS, Json, Resource
 from moorage.core.observed import Absent, from_problem
+from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.owned_fields import claim_conflicts, pod_conflicts
 from moorage.core.plans import actions as do
 from moorage.core.plans.changes import enter, own, spend
@@ -162,7 +163,7 @@ class Actor:
         self._say("source", f"unpacking {session.source.location if session.source else ''}")
         source = self._source(session)
         try:
-            await link.materialize(session.agent.cwd, source, marker=marker, limit=SOURCE_LIMIT)
+            await link.materialize(WORKSPACE_PATH, source, marker=marker, limit=SOURCE_LIMIT)
         except (Conflict, NotFound, HelperError) as error:
             raise ActionFailed(_refused(error, "source")) from error
         return session

@@ -15,6 +15,7 @@ from moorage.core.bootstrap import check_node, check_platform
 from moorage.core.diagnosis import diagnose_api
 from moorage.core.errors import ApiError, IntegrityError, LinkError, MoorageError
 from moorage.core.kinds import NODES, PODS
+from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.plans.observation import LinkSeen
 from moorage.core.session import AgentExit, Diagnosis, Session
 from moorage.engine.bootstrap import deliver, install_and_deliver
@@ -161,7 +162,7 @@ class Connection:
             return ""
         if session.filled == (session.inventory.claim_uid or link.hello.pod_uid):
             return session.source.marker
-        return await link.marker(session.agent.cwd)
+        return await link.marker(WORKSPACE_PATH)
 
     async def close(self) -> None:
         """Repeatable; the agent runs on."""

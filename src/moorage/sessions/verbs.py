@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from moorage.core.command import check_command_size
 from moorage.core.errors import Conflict, UsageError
 from moorage.core.kinds import Json
+from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
 from moorage.ports.link import FileEntry, Gap, Link, Output, ProcessSpec, RemoteProcess
 from moorage.ports.sessions import Attachment, Check, LaunchRequest, Removal, Report, SessionView
@@ -167,8 +168,7 @@ class Verbs:
         return await (await self._link(name)).dial(port)
 
     async def workspace_hash(self, name: str) -> str:
-        session = await self._get(name)
-        return await (await self._link(name)).hash_tree(session.agent.cwd)
+        return await (await self._link(name)).hash_tree(WORKSPACE_PATH)
 
     async def events(self, name: str) -> list[SessionEvent]:
         return await history.events(self._parts, await self._get(name))

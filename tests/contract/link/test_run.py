@@ -45,7 +45,7 @@ async def test_stdin_is_binary_safe_and_its_end_arrives(link: AgentLink) -> None
 async def test_what_cannot_be_run_says_why(link: AgentLink) -> None:
     process = await link.run(ProcessSpec(["true"], cwd="/no/such/directory"))
     status = await process.wait()
-    assert status.error == "not_found: working directory /no/such/directory"
+    assert status.error == "not_found: working directory /no/such/directory does not exist"
     assert status.shell_code == 127
 
 

@@ -208,6 +208,25 @@ def test_an_agents_end_is_oom_only_when_the_kernel_said_so(ended: AgentExit, rea
 
 
 @pytest.mark.parametrize(
+    ("error", "category", "why", "hint"),
+    [
+        ("not_found: x is not on PATH", "crash", "x is not on PATH", "after --"),
+        ("not_executable: x: permission denied", "noexec", "x: permission denied", "after --"),
+        ("not_found: working directory /w does not exist", "crash", "working directory /w", "--cwd"),
+        ("not_executable: working directory /w: permission denied", "crash", "working directory", "--cwd"),
+    ],
+)
+def test_a_start_that_failed_says_whether_program_or_directory(
+    error: str, category: str, why: str, hint: str
+) -> None:
+    found = diagnose_agent_exit(AgentExit(error=error))
+    assert found is not None
+    assert found.category == category
+    assert found.message.startswith(f"the agent could not be started: {why}")
+    assert hint in found.hint
+
+
+@pytest.mark.parametrize(
     ("status", "ready"), [("True", True), ("False", False), ("Unknown", None), (None, None)]
 )
 def test_ready_is_never_guessed(status: str | None, ready: bool | None) -> None:

@@ -5,7 +5,7 @@ Called by ``engine`` (observe, act), ``sessions`` (doctor, describe) and tests. 
 to do next: ``core.plans`` does.
 """
 
-from moorage.core.diagnosis.agent import diagnose_agent_exit
+from moorage.core.diagnosis.agent import diagnose_agent_exit, start_failure
 from moorage.core.diagnosis.api import diagnose_api
 from moorage.core.diagnosis.claim import claim_missing, diagnose_claim
 from moorage.core.diagnosis.interruption import interruption_cause
@@ -23,5 +23,6 @@ __all__ = [
     "diagnose_claim",
     "diagnose_pod",
     "interruption_cause",
+    "start_failure",
     "start_steps",
 ]
