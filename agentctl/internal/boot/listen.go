@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -47,11 +48,11 @@ func listen(where string) (net.Listener, error) {
 	} else {
 		_ = os.Remove(address) // a leftover of an earlier process; there is one server in a container
 	}
-	listener, err := net.Listen(network, address)
-	if err == nil && network == "unix" {
-		err = os.Chmod(address, 0o600)
+	if network == "unix" {
+		// Private from its first moment. The mask is the whole process's, but nobody else makes a file yet.
+		defer syscall.Umask(syscall.Umask(0o177))
 	}
-	return listener, err
+	return net.Listen(network, address)
 }
 
 // answers waits until the server of this container takes connections. The socket in our own volume is

@@ -26,12 +26,12 @@ _ELF_MACHINES = {62: "amd64", 183: "arm64"}
 
 # The loop is the container's first process until agentctl takes its place (and its process number) by exec.
 # TERM ends it at once; a signal that comes between the look and the sleep costs one period, no more.
+# The agent inherits the umask of the loop, so that is left as the runtime gave it; what is ours is private.
 _ENTRYPOINT = f"""\
-umask 077
 helper={AGENTCTL} run={owned.RUN_PATH}
 trap 'exit 143' TERM INT
 trap : USR1
-echo $$ > $run/.pid.$$ && mv $run/.pid.$$ $run/pid
+(umask 077; echo $$ > $run/.pid.$$) && mv $run/.pid.$$ $run/pid
 while :; do
   if [ -f $run/bootstrap ] && [ -f $helper ] && $helper version >/dev/null 2>&1; then exec $helper serve; fi
   sleep 2 & nap=$!
