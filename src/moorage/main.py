@@ -72,7 +72,8 @@ class Composition:
         async def connect(config: ExecutorConfig) -> Cluster:
             return self.connect(config, settings, terminal=not options.no_input)
 
-        executors = Executors(store, connect, given)
+        named = settings.text("kubeconfig") or None
+        executors = Executors(store, connect, given, lambda: _contexts(named, self._environ))
         sources = Sources(settings.data_dir / "sources")
         return Verbs(Parts(store, executors, sources, SystemClock(), SystemIds(), current_owner()))
 
@@ -112,6 +113,19 @@ def _given(settings: Settings, environ: Mapping[str, str]) -> ExecutorConfig | N
     files, _ = kubeconfigs.paths(named, environ)
     listed = os.pathsep.join(str(path.absolute()) for path in files)
     return ExecutorConfig(kubeconfig=listed, context=target.context, namespace=target.namespace)
+
+
+def _contexts(kubeconfig: str | None, environ: Mapping[str, str]) -> list[str]:
+    """All contexts, the current one first."""
+    from moorage.core.errors import MoorageError
+    from moorage.kube import kubeconfig as kubeconfigs
+
+    names = kubeconfigs.context_names(kubeconfig, environ)
+    try:
+        current = kubeconfigs.load(kubeconfig, None, None, environ).context
+    except MoorageError:
+        return names
+    return sorted(names, key=lambda name: (name != current, name))
 
 
 def main() -> None:

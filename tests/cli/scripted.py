@@ -60,10 +60,11 @@ Step = Happening | Pause | MoorageError
 
 def make_session(name: str = "brisk-otter", **fields: Any) -> Session:
     """A session record with plausible values."""
+    namespace = fields.pop("namespace", "agents")
     workspace = fields.pop("workspace", WorkspaceSpec(mode=WorkspaceMode.MANAGED_PVC, size="1Gi"))
     phase = fields.pop("phase", Phase.RUNNING)
     inventory = Inventory(
-        namespace="agents",
+        namespace=namespace,
         namespace_uid="ns-uid",
         server_address="https://cluster.example",
         server_ca_sha256="0" * 64,
@@ -108,6 +109,7 @@ def make_view(name: str = "brisk-otter", word: str = "Running", **fields: Any) -
         "node": "node-1",
         "image": "registry.example/agent:1",
         "observed_at": 1_795_000_100.0,
+        "context": "kind-dev",
     }
     return SessionView(session=make_session(name, **fields), **(values | own))
 
@@ -172,6 +174,7 @@ class ScriptedProcess:
     exit: ExitStatus
     echo: bool = False
     blocks: bool = False
+    deaf: bool = False
     queue: asyncio.Queue[tuple[int, bytes] | None] = field(default_factory=asyncio.Queue)
 
     def __post_init__(self) -> None:
@@ -185,6 +188,8 @@ class ScriptedProcess:
 
     async def write(self, data: bytes) -> None:
         self.owner.note("process.write", bytes(data))
+        if data == b"\x03" and self.blocks and not self.deaf:
+            self.queue.put_nowait(None)
         if self.echo:
             self.queue.put_nowait((1, bytes(data)))
 
@@ -198,7 +203,8 @@ class ScriptedProcess:
 
     async def signal(self, number: int) -> None:
         self.owner.note("process.signal", number)
-        self.queue.put_nowait(None)
+        if not self.deaf:
+            self.queue.put_nowait(None)
 
     async def wait(self) -> ExitStatus:
         return self.exit
@@ -227,6 +233,7 @@ class Scripted:
     exit: ExitStatus = field(default_factory=lambda: ExitStatus(code=0))
     echo: bool = False
     blocks: bool = False
+    deaf: bool = False
     files: dict[str, list[FileEntry]] = field(default_factory=dict)
     tar: Sequence[bytes] = ()
     tar_error: MoorageError | None = None
@@ -273,9 +280,9 @@ class Scripted:
         self.note("view", name)
         return self._view(name)
 
-    async def list_views(self, *, include_archived: bool = False) -> list[SessionView]:
+    async def list_views(self, *, include_archived: bool = False, namespace: str = "") -> list[SessionView]:
         self.note("list_views", include_archived)
-        return list(self.views)
+        return [v for v in self.views if namespace in ("", v.session.inventory.namespace)]
 
     async def _act(self, verb: str, name: str, report: Report, *words: Any) -> SessionView:
         self.note(verb, name, *words)
@@ -330,7 +337,7 @@ class Scripted:
     async def exec(self, name: str, spec: ProcessSpec) -> ScriptedProcess:
         self.note("exec", name, spec)
         self._view(name)
-        return ScriptedProcess(self, self.output, self.exit, self.echo, self.blocks)
+        return ScriptedProcess(self, self.output, self.exit, self.echo, self.blocks, self.deaf)
 
     async def list_files(self, name: str, path: str) -> list[FileEntry]:
         self.note("list_files", name, path)

@@ -29,10 +29,12 @@ def test_verbs_print_the_object_that_ls_lists(cli: Cli, verb: str) -> None:
 
 
 def test_describe_prints_the_same_object_with_events(cli: Cli) -> None:
-    cli.verbs.history = [SessionEvent(1.0, "Created", "x")]
+    cli.verbs.history = [SessionEvent(1.0, "Created", "x", "pod/a")]
     described: dict[str, Any] = cli("describe", "brisk-otter", "-o", "json").json
     events = described.pop("events")
-    assert events == [{"kind": "Event", "name": "Created", "at": "1970-01-01T00:00:01Z", "message": "x"}]
+    assert events == [
+        {"kind": "Event", "name": "Created", "at": "1970-01-01T00:00:01Z", "object": "pod/a", "message": "x"}
+    ]
     assert described == cli("ls", "-o", "json").json["items"][0]
 
 
@@ -103,7 +105,7 @@ def test_an_error_is_one_object_on_stderr(cli: Cli) -> None:
 
 def test_a_document_error_lists_every_fault(cli: Cli) -> None:
     problem = Problem("template.spec.os", "reserved", "os is ours", "remove it", 4, 7)
-    cli.verbs.failures["launch"] = DocumentError("line 4: os is ours", [problem])
+    cli.verbs.failures["launch"] = DocumentError("the template has 1 error", [problem])
     assert json.loads(cli.run("-q", "-o", "json").err)["errors"] == [
         {
             "field": "template.spec.os", "code": "reserved", "line": 4, "column": 7,
@@ -142,3 +144,18 @@ def test_a_template_check_has_four_keys_and_needs_no_session(cli: Cli, line: str
 def test_verbose_errors_show_code_and_details(cli: Cli) -> None:
     cli.verbs.failures["stop"] = Conflict("held", details={"holder": "host:7"})
     assert "  code: conflict\n  holder: host:7\n" in cli("-v", "stop", "brisk-otter").err
+
+
+def test_a_fault_that_the_message_tells_is_told_once(cli: Cli) -> None:
+    first = Problem("output", "invalid_setting", "output: 'xml' is none of table", "one of table", 3)
+    cli.verbs.failures["list_views"] = DocumentError(
+        "moorage.toml:3: output: 'xml' is none of table (and 1 more)",
+        [first, Problem("quiet", "invalid_setting", "neither true nor false", "true or false", 7)],
+        hint="one of table",
+    )
+    assert cli("ls").err == (
+        "error: moorage.toml:3: output: 'xml' is none of table (and 1 more)\n"
+        "  7: quiet: neither true nor false (invalid_setting)\n"
+        "    hint: true or false\n"
+        "  hint: one of table\n"
+    )

@@ -96,7 +96,7 @@ def test_an_empty_list_says_so_on_stderr_and_ends_well(cli: Cli) -> None:
     cli.verbs.views = []
     result = cli("ls")
     assert (result.code, result.out) == (0, b"")
-    assert result.err == "no sessions (context kind-dev, namespace agents)\n"
+    assert result.err == "no sessions\n"
     assert cli("ls", "-o", "json").json == {"kind": "List", "items": []}
 
 

@@ -39,10 +39,15 @@ def description(view: SessionView, events: Sequence[SessionEvent]) -> str:
             indent = "  "
         lines += [f"{indent}{key + ':':<{16 - len(indent)}}{plain(value)}" for key, value in pairs if value]
     lines.append("Events:")
-    lines += [f"  {moment(e.at) or '-'}  {plain(e.kind)}  {plain(e.message)}" for e in events] or ["  none"]
+    lines += [f"  {_event(event)}" for event in events] or ["  none"]
     lines.append("Next:")
     lines += [f"  moorage {command}" for command in next_commands(view)]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _event(event: SessionEvent) -> str:
+    parts = (moment(event.at) or "-", event.object, event.kind, event.message)
+    return "  ".join(plain(part) for part in parts if part)
 
 
 def next_commands(view: SessionView) -> list[str]:
@@ -63,6 +68,7 @@ def _identity(view: SessionView) -> list[tuple[str, str]]:
         ("Status", view.word),
         ("Reason", view.reason),
         ("Unknown", view.unknown),
+        ("Context", view.context),
         ("Created", moment(session.created_at) or ""),
         ("Observed", moment(view.observed_at) or "never"),
     ]

@@ -87,7 +87,9 @@ def _details(error: MoorageError) -> list[str]:
         lines.append(f"why: {error.__cause__.message}")
     if isinstance(error, DocumentError):
         for problem in error.problems:
+            if problem.message in error.message and problem.hint in ("", error.hint):
+                continue  # the message is this very fault, and its hint comes last
             lines.append(problem_line(problem))
-            if problem.hint:
+            if problem.hint and problem.hint != error.hint:
                 lines.append(f"  hint: {problem.hint}")
     return lines

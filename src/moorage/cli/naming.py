@@ -46,6 +46,11 @@ async def for_each(
     return code
 
 
+def none_found(namespace: str) -> str:
+    """What is said on stderr where a list is empty."""
+    return f"no sessions in namespace {namespace}" if namespace else "no sessions"
+
+
 async def suggest(sessions: SessionVerbs, error: MoorageError, name: str) -> None:
     """Give a NotFound without a hint the nearest session name there is."""
     if not isinstance(error, NotFound) or error.hint:

@@ -37,6 +37,7 @@ def session_object(view: SessionView) -> dict[str, Any]:
         "observed_at": moment(view.observed_at),
         "unknown": view.unknown,
         "diagnosis": diagnosis_object(view.diagnosis),
+        "context": view.context,
         "pod": {
             "name": session.inventory.pod_name,
             "uid": session.inventory.pod_uid,
@@ -118,7 +119,13 @@ def removal_object(removal: Removal) -> dict[str, Any]:
 
 
 def event_object(event: SessionEvent) -> dict[str, Any]:
-    return {"kind": "Event", "name": event.kind, "at": moment(event.at), "message": event.message}
+    return {
+        "kind": "Event",
+        "name": event.kind,
+        "at": moment(event.at),
+        "object": event.object,
+        "message": event.message,
+    }
 
 
 def check_object(check: Check) -> dict[str, Any]:

@@ -40,10 +40,12 @@ def table(
     rows: Sequence[Sequence[str]],
     *,
     flexible: Sequence[str] = (),
+    right: Sequence[str] = (),
 ) -> str:
     """The table as text without trailing blanks. Where the width does not suffice, columns named in
-    ``flexible`` are cut, the widest first; the others stay whole, also beyond the width."""
-    from rich.cells import cell_len, set_cell_size
+    ``flexible`` are cut, the widest first; the others stay whole, also beyond the width. Columns named in
+    ``right`` end at one edge: numbers."""
+    from rich.cells import cell_len
 
     cells = [[plain(cell) or "-" for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(header, *cells, strict=True)]
@@ -52,13 +54,22 @@ def table(
     lines = []
     for number, row in enumerate([list(header), *cells]):
         parts = []
-        for cell, width in zip(row, widths, strict=True):
-            fits = cell_len(cell) <= width
-            shown = set_cell_size(cell, width) if fits else set_cell_size(cell, width - 1) + "…"
+        for cell, width, name in zip(row, widths, header, strict=True):
+            fitting = cut(cell, width)
+            blanks = " " * (width - cell_len(fitting))
+            shown = blanks + fitting if name in right else fitting + blanks
             style = _BOLD if number == 0 else _STYLES.get(cell, "")
             parts.append(_styled(shown, style) if colour and style else shown)
         lines.append(GAP.join(parts).rstrip())
     return "".join(f"{line}\n" for line in lines)
+
+
+def cut(text: str, width: int) -> str:
+    """``text`` in at most ``width`` terminal cells; what was cut ends with ``…``."""
+    from rich.cells import cell_len, set_cell_size
+
+    cell = plain(text)
+    return cell if cell_len(cell) <= width else set_cell_size(cell, width - 1) + "…"
 
 
 def _shrink(widths: list[int], flexible: Sequence[int], available: int) -> None:

@@ -16,7 +16,7 @@ from moorage.cli.text import plain
 from moorage.core.errors import MoorageError
 
 UNLIMITED = 100_000
-"""Width used where nothing is cut: off a terminal, when nobody set COLUMNS."""
+"""Width used where nothing is cut: off a terminal."""
 
 
 class OutputClosed(Exception):
@@ -69,11 +69,14 @@ class Terminal:
         return self.stderr_tty if stderr else self.stdout_tty
 
     def width(self) -> int:
-        """Columns for tables: COLUMNS, else the terminal's, else unlimited (nothing is cut in a pipe)."""
+        """Columns for tables: on a terminal COLUMNS, else its own; off a terminal nothing is cut, also
+        where a shell exports the COLUMNS of its own terminal."""
+        if not self.stdout_tty:
+            return UNLIMITED
         columns = self.environ.get("COLUMNS", "")
         if columns.isdigit() and int(columns) > 0:
             return int(columns)
-        return shutil.get_terminal_size((80, 24)).columns if self.stdout_tty else UNLIMITED
+        return shutil.get_terminal_size((80, 24)).columns
 
     def data(self, text: str) -> None:
         """Write text to stdout and flush it. Raises OutputClosed when nobody reads it any more, and

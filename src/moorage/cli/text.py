@@ -48,6 +48,16 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return matches[0] if matches else ""
 
 
+def signal_name(number: int) -> str:
+    """``SIGTERM``; ``signal 63`` where this machine has no name for it."""
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def shell_line(words: Iterable[str]) -> str:
     """Words as one line that a shell reads back unchanged."""
     import shlex

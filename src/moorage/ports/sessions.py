@@ -78,6 +78,8 @@ class SessionView:
     observed_at: float = 0.0
     unknown: str = ""
     diagnosis: Diagnosis | None = None
+    context: str = ""
+    """Context of the kubeconfig that its executor was recorded with; "" when none is on record."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ class SessionVerbs(Protocol):
 
     @property
     def where(self) -> str:
-        """One line saying where sessions run, e.g. ``context kind-dev, namespace agents``."""
+        """One line saying where sessions run, e.g. ``context kind-dev, namespace agents``; "" when no
+        cluster was named."""
 
     async def launch(self, request: LaunchRequest, report: Report) -> Session:
         """Check everything (template, strict dry run, source readable), then record the session. No
@@ -139,7 +142,8 @@ class SessionVerbs(Protocol):
 
     async def view(self, name: str) -> SessionView: ...
 
-    async def list_views(self, *, include_archived: bool = False) -> list[SessionView]: ...
+    async def list_views(self, *, include_archived: bool = False, namespace: str = "") -> list[SessionView]:
+        """``namespace``: only sessions made there ("" all); the others are not looked at."""
 
     async def stop(self, name: str, report: Report, *, force: bool = False) -> SessionView: ...
 

@@ -39,11 +39,13 @@ class Owner:
 
 @dataclass(frozen=True)
 class SessionEvent:
-    """One line of a session's history. ``kind`` is CamelCase, e.g. ``PodCreated``."""
+    """One line of a session's history. ``kind`` is CamelCase, e.g. ``PodCreated``; ``object`` is what it
+    happened to, as ``pod/NAME``, and is not stored: "" is the session itself."""
 
     at: float
     kind: str
     message: str
+    object: str = ""
 
 
 class Sessions(Protocol):

@@ -7,7 +7,7 @@ without flags. Credentials are never stored: an executor is a kubeconfig path, a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -37,29 +37,31 @@ class ExecutorConfig(msgspec.Struct, frozen=True):
 
 
 Connect = Callable[[ExecutorConfig], Awaitable[Cluster]]
+Contexts = Callable[[], Sequence[str]]
+"""The contexts a person could name, the current one first; asked only for a hint."""
 
 
 class Executors:
     """The executors of one data folder. ``given``: the one that flags or settings name, if any."""
 
-    def __init__(self, store: Store, connect: Connect, given: ExecutorConfig | None) -> None:
+    def __init__(
+        self, store: Store, connect: Connect, given: ExecutorConfig | None, contexts: Contexts = list
+    ) -> None:
         self._store = store
         self._connect = connect
         self._given = given
+        self._contexts = contexts
         self._open: dict[str, Cluster] = {}
 
     @property
     def where(self) -> str:
-        return self._given.where if self._given else "no cluster chosen"
+        """For people; "" when none was named."""
+        return self._given.where if self._given else ""
 
     def chosen(self) -> ExecutorConfig:
         """The executor for a new session. UsageError when none was named: never a silent default."""
         if self._given is None:
-            raise UsageError(
-                "no cluster was named",
-                hint="name one: moorage run --context NAME -n NAMESPACE … "
-                "(the built-in cluster is not part of this version)",
-            )
+            raise UsageError("no cluster was named", hint=_how_to_name(self._contexts()))
         return self._given
 
     async def remember(self, config: ExecutorConfig) -> str:
@@ -79,16 +81,34 @@ class Executors:
         if self._given is not None:
             config = msgspec.structs.replace(self._given, namespace=session.inventory.namespace)
             return await self.cluster(config)
-        executor_id = session.identity.executor_id
-        stored = await self._store.get_setting(f"executor:{executor_id}")
-        if not stored:
+        recorded = await self.recorded(session)
+        if recorded is None:
             raise NotFound(
-                f"the executor {executor_id} of session {session.name} is not on record",
+                f"the executor {session.identity.executor_id} of session {session.name} is not on record",
                 hint="name its cluster with --context and -n",
             )
-        return await self.cluster(msgspec.json.decode(stored, type=ExecutorConfig))
+        return await self.cluster(recorded)
+
+    async def recorded(self, session: Session) -> ExecutorConfig | None:
+        """The executor a session was made on; None when it is not on record."""
+        stored = await self._store.get_setting(f"executor:{session.identity.executor_id}")
+        return msgspec.json.decode(stored, type=ExecutorConfig) if stored else None
 
     async def close(self) -> None:
         opened, self._open = self._open, {}
         for cluster in opened.values():
             await cluster.close()
+
+
+def _how_to_name(contexts: Sequence[str]) -> str:
+    """What to type. A kubeconfig alone chooses no cluster: its current context may be a production."""
+    if not contexts:
+        return (
+            "add --context NAME and -n NAMESPACE, or set MOORAGE_CONTEXT and MOORAGE_NAMESPACE; "
+            "no kubeconfig with a context was found (--kubeconfig FILE, or KUBECONFIG)"
+        )
+    others = f" (also there: {', '.join(contexts[1:6])})" if len(contexts) > 1 else ""
+    return (
+        f"add --context {contexts[0]} and -n NAMESPACE{others}, or set MOORAGE_CONTEXT and "
+        "MOORAGE_NAMESPACE; KUBECONFIG alone chooses no cluster"
+    )

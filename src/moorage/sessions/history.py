@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from moorage.core.errors import ApiError, LinkError, MoorageError
 from moorage.core.kinds import EVENTS, Json
@@ -69,7 +70,8 @@ def _length(item: Output | Gap) -> int:
 
 async def events(parts: Parts, session: Session) -> list[SessionEvent]:
     """Our transitions and the Kubernetes events of Pod and claim, by time."""
-    found = await parts.store.sessions.events(session.id)
+    own = await parts.store.sessions.events(session.id)
+    found = [replace(event, object=f"session/{session.name}") for event in own]
     inventory = session.inventory
     with contextlib.suppress(MoorageError):
         cluster = await parts.executors.of(session)
@@ -83,5 +85,6 @@ async def events(parts: Parts, session: Session) -> list[SessionEvent]:
 
 def _kubernetes_event(event: Json) -> SessionEvent:
     at = event_time(event) or 0.0
-    kind = (event.get("involvedObject") or {}).get("kind", "")
-    return SessionEvent(at, f"{kind}/{event.get('reason', '')}", str(event.get("message") or ""))
+    involved = event.get("involvedObject") or {}
+    named = f"{str(involved.get('kind', '')).lower()}/{involved.get('name', '')}"
+    return SessionEvent(at, str(event.get("reason") or ""), str(event.get("message") or ""), named)

@@ -55,10 +55,10 @@ class Verbs:
     async def view(self, name: str) -> SessionView:
         return await view(self._parts, await self._get(name))
 
-    async def list_views(self, *, include_archived: bool = False) -> list[SessionView]:
-        return await views(
-            self._parts, await self._parts.store.sessions.list_all(include_archived=include_archived)
-        )
+    async def list_views(self, *, include_archived: bool = False, namespace: str = "") -> list[SessionView]:
+        known = await self._parts.store.sessions.list_all(include_archived=include_archived)
+        chosen = [session for session in known if namespace in ("", session.inventory.namespace)]
+        return await views(self._parts, chosen)
 
     async def _wish(
         self, name: str, desired: Desired, report: Report, *, force: bool = False, discard: bool = False

@@ -6,6 +6,7 @@ Called by ``sessions.verbs`` for ls and describe. Reads only; takes no lease.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from moorage.core.diagnosis import diagnose_agent_exit
 from moorage.core.errors import MoorageError
@@ -23,6 +24,12 @@ FINAL = (Phase.ARCHIVED, Phase.DELETED)
 
 async def view(parts: Parts, session: Session) -> SessionView:
     """Look at the session's exact Pod, with current credentials."""
+    recorded = await parts.executors.recorded(session)
+    seen = await _look(parts, session)
+    return replace(seen, context=recorded.context if recorded else "")
+
+
+async def _look(parts: Parts, session: Session) -> SessionView:
     if session.state.phase in FINAL:
         return _recorded(parts, session, "")
     try:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from moorage.cli.command import Call, verb
 from moorage.cli.output import print_list
 from moorage.cli.shapes import check_object
 from moorage.cli.tables import table
 from moorage.cli.verbs import VERBS
+from moorage.ports.sessions import Check
 
 
 @verb(
@@ -14,24 +17,31 @@ from moorage.cli.verbs import VERBS
     help=VERBS["doctor"].summary
     + """
 
-    Ends with 1 when a check failed; warnings do not count.""",
+    The fixes of what failed or is warned of stand below the table. Ends with 1 when a check failed;
+    warnings do not count.""",
     examples=("moorage doctor", "moorage doctor --context dev -n agents -o json"),
 )
 async def command(call: Call) -> int:
     async with call.sessions() as sessions:
-        call.terminal.note(f"checking {sessions.where}")
+        if sessions.where:
+            call.terminal.note(f"checking {sessions.where}")
         checks = await sessions.doctor()
-    rows = [[c.key, c.status, str(c.duration_ms), c.detail, c.fix] for c in checks]
-    header = ["KEY", "OK", "MS", "DETAIL", "FIX"]
-    print_list(
-        call,
-        [check_object(check) for check in checks],
-        lambda: table(call.terminal, header, rows, flexible=("DETAIL", "FIX")),
-    )
-    failed = [check for check in checks if check.status == "failed"]
-    if failed and call.output == "table":
-        for check in failed:
-            call.terminal.say(f"failed: {check.key}: {check.detail}")
-            if check.fix:
-                call.terminal.say(f"  hint: {check.fix}")
-    return 1 if failed else 0
+    print_list(call, [check_object(check) for check in checks], lambda: _table(call, checks))
+    if call.output == "table":
+        for check in checks:
+            if check.status in ("failed", "warning"):
+                call.terminal.say(f"{check.status}: {check.key}: {check.detail}")
+                if check.fix:
+                    call.terminal.say(f"  hint: {check.fix}")
+    return 1 if any(check.status == "failed" for check in checks) else 0
+
+
+def _table(call: Call, checks: Sequence[Check]) -> str:
+    """A fix is a command to type, so it is never cut: it stands below the table, or in a column with wide."""
+    wide = call.output == "wide"
+    header = ["KEY", "STATUS", "MS", "DETAIL", *(["FIX"] if wide else [])]
+    rows = [
+        [check.key, check.status, str(check.duration_ms), check.detail, *([check.fix] if wide else [])]
+        for check in checks
+    ]
+    return table(call.terminal, header, rows, flexible=() if wide else ("DETAIL",), right=("MS",))

@@ -33,10 +33,10 @@ async def command(call: Call, name: str) -> int:
     if not events and call.output in ("table", "wide"):
         call.terminal.say(f"no events of {name}")
         return 0
-    rows = [[moment(event.at) or "", event.kind, event.message] for event in events]
+    rows = [[moment(event.at) or "", event.object, event.kind, event.message] for event in events]
     print_list(
         call,
         [event_object(event) for event in events],
-        lambda: table(call.terminal, ["TIME", "EVENT", "MESSAGE"], rows, flexible=("MESSAGE",)),
+        lambda: table(call.terminal, ["TIME", "OBJECT", "EVENT", "MESSAGE"], rows, flexible=("MESSAGE",)),
     )
     return 0

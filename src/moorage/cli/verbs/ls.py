@@ -7,15 +7,20 @@ import time
 import click
 
 from moorage.cli.command import Call, verb
+from moorage.cli.naming import none_found
 from moorage.cli.output import print_list
 from moorage.cli.shapes import session_object
-from moorage.cli.tables import table
-from moorage.cli.text import age, shell_line
+from moorage.cli.tables import cut, table
+from moorage.cli.text import age, shell_line, signal_name
 from moorage.cli.verbs import VERBS
 from moorage.core.errors import UsageError
+from moorage.core.session import AgentExit, Phase
 from moorage.ports.sessions import SessionView
 
 _WORDS = ("Starting", "Running", "Paused", "Unhealthy", "Stopping", "Stopped", "Failed", "Unknown")
+AGENT_CELLS = 40
+"""Terminal cells of a command in a table, also in a pipe; -o wide and json show all of it."""
+
 _SORTS = ("name", "age", "status")
 
 
@@ -24,13 +29,17 @@ _SORTS = ("name", "age", "status")
     help=VERBS["ls"].summary
     + """
 
-    Shows what was observed just now; a session that could not be observed says Unknown and since when.""",
-    examples=("moorage ls", "moorage ls --state Running -o name", "moorage ls -o json"),
+    Shows what was observed just now; a session that could not be observed says Unknown and why. With -n
+    only sessions of that namespace are looked at and shown. -o wide adds columns and cuts nothing.""",
+    examples=("moorage ls", "moorage ls -n agents --state Running -o name", "moorage ls -A -o wide"),
 )
 @click.option("-a", "--all", "everything", is_flag=True, help="Archived sessions too.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Sessions of every namespace, whatever -n says.")
 @click.option("--state", metavar="WORD", multiple=True, help="Only sessions with this status word.")
 @click.option("--sort-by", metavar="KEY", default="age", help="name, age (default) or status.")
-async def command(call: Call, everything: bool, state: tuple[str, ...], sort_by: str) -> int:
+async def command(
+    call: Call, everything: bool, all_namespaces: bool, state: tuple[str, ...], sort_by: str
+) -> int:
     wanted = {_status_word(word) for word in state}
     if sort_by not in _SORTS:
         raise UsageError(
@@ -38,19 +47,45 @@ async def command(call: Call, everything: bool, state: tuple[str, ...], sort_by:
             hint=f"use one of: {', '.join(_SORTS)}",
             field="--sort-by",
         )
+    namespace = "" if all_namespaces else call.default("namespace", call.options.namespace)
     async with call.sessions() as sessions:
-        views = await sessions.list_views(include_archived=everything)
-        where = sessions.where
+        views = await sessions.list_views(include_archived=everything, namespace=namespace)
     views = sorted((v for v in views if not wanted or v.word in wanted), key=lambda v: _key(v, sort_by))
     objects = [dict(session_object(view)) for view in views]
     if call.options.quiet:
         call.terminal.data("".join(f"{view.session.name}\n" for view in views))
         return 0
     if not views and call.output in ("table", "wide"):
-        call.terminal.say(f"no sessions ({where})")
+        call.terminal.say(none_found(namespace))
         return 0
     print_list(call, objects, lambda: _table(call, views))
     return 0
+
+
+def why(view: SessionView) -> str:
+    """In few words why a session has its status: what could not be seen, a diagnosis, how the agent ended."""
+    session = view.session
+    if view.unknown:
+        return view.unknown
+    if session.state.phase is Phase.ARCHIVED:
+        return "archived"
+    ended = session.run.exit if session.run else None
+    if view.diagnosis is not None and not (ended and view.word in ("Stopped", "Paused")):
+        category, reason = view.diagnosis.category, view.diagnosis.reason
+        return f"{category}: {reason}" if reason and reason != category else category
+    if ended is not None and view.word in ("Stopped", "Paused"):
+        return _ending(ended)
+    return view.reason
+
+
+def _ending(exit: AgentExit) -> str:
+    """``exited 3``, ``killed by SIGKILL (out of memory)``."""
+    memory = " (out of memory)" if exit.oom else ""
+    if exit.error:
+        return f"not started: {exit.error}"
+    if exit.signal is not None:
+        return f"killed by {signal_name(exit.signal)}{memory}"
+    return "exit status unknown" if exit.code is None else f"exited {exit.code}{memory}"
 
 
 def _status_word(word: str) -> str:
@@ -73,24 +108,25 @@ def _table(call: Call, views: list[SessionView]) -> str:
     wide = call.output == "wide"
     header = ["NAME", "STATUS", "AGE", "AGENT", "NODE", "REASON"]
     if wide:
-        header += ["RESTARTS", "POD", "WORKSPACE", "IMAGE"]
+        header += ["NAMESPACE", "CONTEXT", "RESTARTS", "POD", "WORKSPACE", "IMAGE"]
     now = time.time()
     rows = [_row(view, now, wide) for view in views]
     return table(call.terminal, header, rows, flexible=() if wide else ("AGENT", "NODE", "REASON"))
 
 
 def _row(view: SessionView, now: float, wide: bool) -> list[str]:
-    session = view.session
+    session, agent = view.session, shell_line(view.session.agent.argv)
     row = [
         session.name,
         view.word,
         age(now - session.created_at),
-        shell_line(session.agent.argv),
+        agent if wide else cut(agent, AGENT_CELLS),
         view.node,
-        view.unknown or view.reason,
+        why(view),
     ]
     if wide:
         mode = session.inventory.snapshot.workspace.mode.value
         restarts = str(view.restarts) if view.observed_at else "?"
-        row += [restarts, session.inventory.pod_name, mode, view.image]
+        owned = session.inventory
+        row += [owned.namespace, view.context, restarts, owned.pod_name, mode, view.image]
     return row

@@ -8,7 +8,7 @@ import click
 
 from moorage.cli.command import Call, verb
 from moorage.cli.confirm import confirm_removal, removal_lines
-from moorage.cli.naming import for_each, suggest
+from moorage.cli.naming import for_each, none_found, suggest
 from moorage.cli.output import print_list
 from moorage.cli.progress import ProgressPrinter
 from moorage.cli.shapes import removal_object
@@ -26,7 +26,12 @@ from moorage.ports.sessions import Removal, Report, SessionVerbs
     terminal it lists what goes and what stays, and asks; elsewhere -y is needed.""",
     examples=("moorage rm NAME", "moorage rm NAME1 NAME2 -y", "moorage rm --all --dry-run"),
 )
-@click.option("--all", "everything", is_flag=True, help="Every session, archived ones too.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every session, archived ones too; with -n, those of the namespace.",
+)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--force", is_flag=True, help="Skip drain and link, never the proof of ownership; do not ask.")
 @click.option("--dry-run", is_flag=True, help="List what would go and stay; change nothing.")
@@ -42,9 +47,11 @@ async def command(
     async with call.sessions() as sessions:
         chosen: Sequence[str] = names
         if everything:
-            chosen = [v.session.name for v in await sessions.list_views(include_archived=True)]
+            namespace = call.default("namespace", call.options.namespace)
+            views = await sessions.list_views(include_archived=True, namespace=namespace)
+            chosen = [view.session.name for view in views]
             if not chosen:
-                call.terminal.say(f"no sessions ({sessions.where})")
+                call.terminal.say(none_found(namespace))
                 return 0
         if dry_run or not (yes or force):
             plans = await _plans(sessions, chosen, report, force)

@@ -76,7 +76,8 @@ async def command(
     asked = Asked(argv=argv, detach=detach, remove=remove, **given)
     request = build_request(call, asked)
     async with call.sessions() as sessions:
-        call.terminal.note(f"running on {sessions.where}")
+        if sessions.where:  # without one, launch says what to type
+            call.terminal.note(f"running on {sessions.where}")
         if dry_run:
             objects = await sessions.preview(request)
             whole = {"kind": "List", "items": objects}

@@ -29,6 +29,8 @@ async def command(call: Call, client: bool) -> int:
                 server, why = await sessions.server_version(), ""
         except MoorageError as error:
             why = error.message
+            if error.hint:
+                call.terminal.note(f"hint: {error.hint}")
     value = {
         "kind": "Version",
         "name": versions.client,
