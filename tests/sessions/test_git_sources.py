@@ -6,13 +6,14 @@ import os
 import stat
 import subprocess
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from moorage.core.errors import MoorageError, UsageError
 from moorage.core.session import SourceSpec
-from moorage.engine.git import clone
+from moorage.engine.git import clone, exclude_ours
 from moorage.engine.sources import Sources
 
 SPY = """#!/bin/sh
@@ -134,6 +135,64 @@ async def test_work_not_committed_yet_comes_along_and_what_is_ignored_does_not(
     assert (out / "new.txt").read_text() == "new\n"
     assert not (out / "gone.txt").exists()
     assert not (out / "ignored.txt").exists()
+
+
+def as_it_is(repository: Path) -> str:
+    return str(repository)
+
+
+def by_url(repository: Path) -> str:
+    return f"file://{repository}"
+
+
+def as_worktree(repository: Path) -> str:
+    """Its .git is a file that points into the repository."""
+    git(repository, "worktree", "add", "-q", "-b", "beside", "../beside")
+    return str(repository.parent / "beside")
+
+
+def as_submodule(repository: Path) -> str:
+    git(
+        repository,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        f"file://{repository}",
+        "sub",
+    )
+    return str(repository / "sub")
+
+
+@pytest.mark.parametrize("location", [as_it_is, by_url, as_worktree, as_submodule])
+async def test_what_agentctl_leaves_in_a_clone_is_no_change_of_it(
+    repository: Path, tmp_path: Path, location: Callable[[Path], str]
+) -> None:
+    _, out = await prepared(tmp_path / "spool", location(repository))
+    (out / ".moorage-workspace").write_text("sha256:0")
+    (out / "folder/.moorage-put-1").mkdir(parents=True)
+    (out / "folder/.moorage-put-1/half").write_text("half a copy")
+    assert git(out, "status", "--porcelain") == ""
+    (out / "own.txt").write_text("the agent's")
+    assert git(out, "status", "--porcelain") == "?? own.txt"
+
+
+async def test_what_a_persons_template_excludes_stays_excluded_and_unchanged(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "exclude").write_text("*.log")
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates/info").symlink_to(theirs)
+    monkeypatch.setenv("GIT_TEMPLATE_DIR", str(tmp_path / "templates"))
+    await clone(str(repository), tmp_path / "clone")
+    exclude_ours(tmp_path / "clone")
+    (tmp_path / "clone/a.log").write_text("")
+    (tmp_path / "clone/.moorage-workspace").write_text("")
+    assert git(tmp_path / "clone", "status", "--porcelain") == ""
+    assert (theirs / "exclude").read_text() == "*.log"
 
 
 async def test_what_is_spooled_is_for_its_owner_only(repository: Path, tmp_path: Path) -> None:

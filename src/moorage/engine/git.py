@@ -19,6 +19,7 @@ from moorage.core.source_url import parse_git_url
 
 SAFE = ("-c", "protocol.ext.allow=never", "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false")
 _HELPER = '!f() { printf "username=%s\\npassword=%s\\n" "$MOORAGE_GIT_USER" "$MOORAGE_GIT_PASSWORD"; }; f'
+_EXCLUDED = b"# Moorage\n.moorage-*\n"
 _SECRET = re.compile(r"(?<=://)[^/@\s]+@")
 
 
@@ -128,6 +129,19 @@ async def set_origin(source: Path, tree: Path) -> None:
         await git("remote", "remove", "origin", cwd=tree)
     else:
         await git("remote", "set-url", "origin", url.clean, cwd=tree)
+
+
+def exclude_ours(tree: Path) -> None:
+    """Keep what agentctl leaves in a workspace (its marker, copies under way) out of ``git status`` and
+    ``git add`` of the clone, by the list that belongs to this clone alone."""
+    info = tree / ".git/info"
+    exclude = info / "exclude"
+    kept = exclude.read_bytes() if exclude.is_file() else b""
+    if info.is_symlink():  # a person's template for new repositories may be made of links to elsewhere
+        info.unlink()
+    info.mkdir(exist_ok=True)
+    exclude.unlink(missing_ok=True)
+    exclude.write_bytes(kept + (b"\n" if kept and not kept.endswith(b"\n") else b"") + _EXCLUDED)
 
 
 async def overlay_dirty(source: Path, tree: Path) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from moorage.core.errors import NotFound, UsageError
 from moorage.core.session import Session, SourceSpec
 from moorage.core.source_url import GitUrl, parse_git_url
-from moorage.engine.git import clone, head_commit, is_top_level, overlay_dirty, set_origin
+from moorage.engine.git import clone, exclude_ours, head_commit, is_top_level, overlay_dirty, set_origin
 from moorage.engine.spool_lock import launching, sweeping
 from moorage.engine.tree_tar import write_tar
 
@@ -70,6 +70,7 @@ class Sources:
     async def _from_url(self, url: GitUrl, ref: str, session_id: str, work: Path) -> SourceSpec:
         tree = work / "tree"
         await clone(url.clean, tree, ref=ref, user=url.user, password=url.password)
+        exclude_ours(tree)
         commit = await head_commit(tree)
         marker = await self._pack(tree, session_id)
         return SourceSpec(kind="url", location=url.clean, ref=ref, commit=commit, marker=marker)
@@ -97,6 +98,7 @@ class Sources:
         await set_origin(path, tree)
         if not ref:
             await overlay_dirty(path, tree)
+        exclude_ours(tree)
         commit, marker = await head_commit(tree), await self._pack(tree, session_id)
         return SourceSpec(kind="path", location=str(path), ref=ref, commit=commit, marker=marker)
 
