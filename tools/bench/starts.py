@@ -135,8 +135,11 @@ def _rows(kind: str, starts: list[Start], bare: dict[str, list[float]]) -> list[
     answered = row("POST → hello answered", lambda s: s.hello - s.post)
     return [
         answered,
-        beyond("bare", BUDGET[kind]),
-        *([beyond("init")] if kind == "image" else []),
+        *(
+            [beyond("bare"), beyond("init", BUDGET[kind])]
+            if kind == "image"
+            else [beyond("bare", BUDGET[kind])]
+        ),
         row("POST → Running read", lambda s: s.running - s.post),
         row("Running read → exec sent", lambda s: s.bootstrap - s.running),
         row("exec sent → dialled (helper and nonce)", lambda s: s.dial - s.bootstrap),

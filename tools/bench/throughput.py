@@ -107,5 +107,6 @@ def _rows(rates: dict[str, list[float]]) -> list[Row]:
         for way in ("down", "up"):
             pairs = zip(rates[f"{ours}, {way}"], rates[f"kubectl {theirs}, {way}"], strict=True)
             what = f"**{ours} by kubectl {theirs}, {way}**"
-            rows.append(Row(what, "ratio", tuple(mine / other for mine, other in pairs), "≥ 0.95"))
+            budget = "" if ours == "link" else "≥ 0.95"  # a bare stream carries no frames and no MACs
+            rows.append(Row(what, "ratio", tuple(mine / other for mine, other in pairs), budget))
     return rows
