@@ -48,6 +48,7 @@ SCRIPTS: dict[str, dict[str, Any]] = {
         "steps": [READY, Pause(size=(132, 50)), Exited(AgentExit(code=4))],
     },
     "echo": {"echo": True, "output": [(1, b"READY\r\n")], "exit": ExitStatus(code=5)},
+    "unmoved": {"blocks": True, "deaf": True, "output": [(1, b"READY\r\n")]},
     "blocking": {
         "blocks": True,
         "output": [(1, b"READY\r\n")],

@@ -262,12 +262,37 @@ def test_exec_with_a_terminal_is_raw_and_passes_its_size(terminal: Start) -> Non
     screen.process.kill()
 
 
-def test_ctrl_c_in_exec_signals_the_command(terminal: Start) -> None:
-    screen = terminal("blocking", "exec", "brisk-otter", "--", "sleep", "9")
+@pytest.mark.parametrize("flags", [(), ("-i",)], ids=["alone", "with stdin"])
+def test_ctrl_c_in_exec_signals_the_command(terminal: Start, flags: tuple[str, ...]) -> None:
+    screen = terminal("blocking", "exec", *flags, "brisk-otter", "--", "sleep", "9")
     screen.until("READY")
     screen.type("\x03")
     assert screen.ended() == 130
     assert ("process.signal", 2) in screen.calls
+
+
+def test_ctrl_c_in_exec_is_a_key_where_the_command_has_a_terminal(terminal: Start) -> None:
+    screen = terminal("blocking", "exec", "-t", "brisk-otter", "--", "sleep", "9")
+    screen.until("READY")
+    screen.type("\x03")
+    assert screen.ended() == 130
+    typed = [call[1] for call in screen.calls if call[0] == "process.write"]
+    assert typed == [b"\x04", b"\x03"]
+    assert not {"process.signal", "process.close_stdin"} & {call[0] for call in screen.calls}
+
+
+@pytest.mark.parametrize("flags", [(), ("-t",)], ids=["pipes", "terminal"])
+def test_a_second_ctrl_c_leaves_exec_at_once_and_says_what_becomes_of_the_command(
+    terminal: Start, flags: tuple[str, ...]
+) -> None:
+    screen = terminal("unmoved", "exec", *flags, "brisk-otter", "--", "sleep", "9")
+    screen.until("READY")
+    screen.type("\x03")
+    screen.until("Ctrl-C again leaves at once")
+    screen.type("\x03")
+    assert screen.ended() == 130
+    assert "left: the command in the Pod is hung up" in screen.seen
+    assert "process.close" in [call[0] for call in screen.calls]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])

@@ -57,6 +57,9 @@ func newStream(c *Conn, id uint32, request []byte) *Stream {
 // Context ends when the client resets the stream or the connection is gone.
 func (s *Stream) Context() context.Context { return s.ctx }
 
+// ID is the number that the client gave the stream.
+func (s *Stream) ID() uint32 { return s.id }
+
 // Conn is the connection the stream belongs to.
 func (s *Stream) Conn() *Conn { return s.conn }
 

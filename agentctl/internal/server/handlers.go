@@ -30,6 +30,7 @@ type request struct {
 	Replace    bool         `json:"replace"`
 	Marker     string       `json:"marker"`
 	Port       int          `json:"port"`
+	Stream     uint32       `json:"stream"`
 }
 
 type operation func(*Server, *link.Stream, request) (any, error)
@@ -53,8 +54,10 @@ var operations = map[string]operation{
 	"wait_exit": func(s *Server, stream *link.Stream, _ request) (any, error) {
 		return exitOrError(s.Agent.WaitExit(stream.Context()))
 	},
-	"drain": drain,
-	"run":   run,
+	"drain":      drain,
+	"run":        run,
+	"run_signal": runSignal,
+	"run_resize": runResize,
 
 	"put_tar":     putTar,
 	"get_tar":     getTar,

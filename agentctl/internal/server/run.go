@@ -1,24 +1,16 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"os"
 	"strconv"
 	"sync"
-	"syscall"
 
 	"moorage.dev/agentctl/internal/link"
 	"moorage.dev/agentctl/internal/process"
 )
-
-// control is a message of the client to a running ad-hoc process.
-type control struct {
-	Resize *[2]uint16 `json:"resize"`
-	Signal int        `json:"signal"`
-}
 
 // run starts an ad-hoc process whose life is the stream's: output comes as DATA, its end as the result.
 func run(s *Server, stream *link.Stream, r request) (any, error) {
@@ -29,6 +21,7 @@ func run(s *Server, stream *link.Stream, r request) (any, error) {
 		}
 		return nil, err
 	}
+	defer s.runs.add(stream, p)() // before the client is told that there is one
 	if err := stream.Message(map[string]int{"pid": p.Pid}); err != nil {
 		s.Table.HangUp(p)
 		return nil, err
@@ -74,7 +67,7 @@ func pumpTo(stream *link.Stream, p *process.Proc) <-chan struct{} {
 
 func feed(p *process.Proc, stream *link.Stream) {
 	for {
-		channel, data, err := stream.Recv()
+		_, data, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			p.CloseInput()
 			return
@@ -82,25 +75,8 @@ func feed(p *process.Proc, stream *link.Stream) {
 		if err != nil {
 			return
 		}
-		if channel == link.ChannelMessage {
-			command(p, data)
-			continue
-		}
 		// A process that does not read its input is not an error of the sender.
 		_ = p.Write(data)
-	}
-}
-
-func command(p *process.Proc, text []byte) {
-	var c control
-	if json.Unmarshal(text, &c) != nil {
-		return
-	}
-	if c.Resize != nil {
-		_ = p.Resize(c.Resize[0], c.Resize[1])
-	}
-	if c.Signal > 0 {
-		_ = p.Signal(syscall.Signal(c.Signal))
 	}
 }
 

@@ -31,6 +31,7 @@ type Server struct {
 	nonce string
 
 	open chan struct{}
+	runs runs
 }
 
 // New makes a server with a fresh epoch.

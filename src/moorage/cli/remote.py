@@ -1,6 +1,8 @@
 """A process in the Pod joined to our three streams: used by ``exec``.
 
 Ends when the process has ended and all its output is out. A reader of our stdout that goes away hangs up.
+
+Ctrl-C goes to the process: as SIGINT, or as the key where it has a terminal. A second one hangs up.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from contextlib import ExitStack
+from typing import Final
 
 from moorage.cli.command import Call
 from moorage.cli.failures import OWN_FAILURE
@@ -18,39 +21,43 @@ from moorage.core.diagnosis import start_failure
 from moorage.core.errors import MoorageError
 from moorage.ports.link import ExitStatus, RemoteProcess
 
+INTERRUPT_KEY: Final = b"\x03"
+END_OF_FILE_KEY: Final = b"\x04"
+
 
 async def carry(call: Call, process: RemoteProcess, *, interactive: bool, tty: bool) -> int:
     """Carry bytes both ways until the process has ended; returns the exit code for ours."""
-    joined = _Joined(call, process)
+    joined = _Joined(call, process, tty=tty)
     raw = interactive and tty and call.terminal.stdin_tty
     try:
         with ExitStack() as local:
             if raw:
                 local.enter_context(raw_mode(call.terminal))
-            status = await joined.run(interactive=interactive, tty=tty)
+            status = await joined.run(interactive=interactive)
     finally:
         await process.close()
     return 128 + joined.left_by if status is None else _code(call, status)
 
 
 class _Joined:
-    def __init__(self, call: Call, process: RemoteProcess) -> None:
+    def __init__(self, call: Call, process: RemoteProcess, *, tty: bool) -> None:
         self._call = call
         self._process = process
+        self._tty = tty
         self._interrupts = 0
         self.left_by = 0
         """The signal to us that made us hang up; 0 when none did."""
         self._main: asyncio.Task[ExitStatus] | None = None
         self._beside: set[asyncio.Task[None]] = set()
 
-    async def run(self, *, interactive: bool, tty: bool) -> ExitStatus | None:
+    async def run(self, *, interactive: bool) -> ExitStatus | None:
         """The exit status, or None when a person hung up."""
         handlers = {
             signal.SIGINT: self._interrupted,
             signal.SIGTERM: lambda: self._hang_up(signal.SIGTERM),
             signal.SIGHUP: lambda: self._hang_up(signal.SIGHUP),
         }
-        if tty and self._call.terminal.stdin_tty:
+        if self._tty and self._call.terminal.stdin_tty:
             handlers[signal.SIGWINCH] = self._resized
         self._main = asyncio.create_task(self._output())
         with on_signals(handlers):
@@ -82,7 +89,10 @@ class _Joined:
             stdin = stdin_reader()
             while interactive and (data := await stdin.read()):
                 await self._process.write(data)
-            await self._process.close_stdin()
+            if self._tty:  # not closed: keys that are signals must still get through
+                await self._process.write(END_OF_FILE_KEY)
+            else:
+                await self._process.close_stdin()
         except MoorageError:
             return
 
@@ -90,6 +100,8 @@ class _Joined:
         try:
             if number == signal.SIGWINCH:
                 await self._process.resize(*window_size())
+            elif self._tty:
+                await self._process.write(INTERRUPT_KEY)
             else:
                 await self._process.signal(number)
         except MoorageError as error:
@@ -98,8 +110,10 @@ class _Joined:
     def _interrupted(self) -> None:
         self._interrupts += 1
         if self._interrupts > 1:
+            self._call.terminal.say("left: the command in the Pod is hung up (SIGHUP, then SIGKILL)")
             self._hang_up(signal.SIGINT)
             return
+        self._call.terminal.note("sent Ctrl-C to the command; Ctrl-C again leaves at once")
         self._beside.add(asyncio.create_task(self._quietly(signal.SIGINT)))
 
     def _hang_up(self, number: int) -> None:

@@ -8,8 +8,9 @@ import signal
 
 import pytest
 
-from moorage.core.errors import NotFound
+from moorage.core.errors import Conflict, NotFound
 from moorage.engine.link import AgentLink
+from moorage.engine.link.process import LinkProcess
 from moorage.ports.link import ExitStatus, ProcessSpec, RemoteProcess
 from tests.contract.link.loopback import Agentctl
 from tests.contract.link.test_agent import shell
@@ -72,6 +73,40 @@ async def test_a_signal_ends_a_process(link: AgentLink) -> None:
     process = await link.run(ProcessSpec(["sleep", "1000"], cwd="/tmp"))
     await process.signal(signal.SIGTERM)
     assert await process.wait() == ExitStatus(signal=15)
+
+
+async def test_a_signal_comes_after_the_end_of_stdin(link: AgentLink) -> None:
+    """As Ctrl-C does in `exec` without -i, and the link lives on."""
+    process = await link.run(shell("trap 'echo caught; exit 7' INT; echo ready; sleep 1000 & wait"))
+    await process.close_stdin()
+    assert await process.read() == (1, b"ready\n")
+    await process.signal(signal.SIGINT)
+    assert (await both(process))[1] == b"caught\n"
+    assert await process.wait() == ExitStatus(code=7)
+    assert (await link.status()).state == "none"
+
+
+async def test_a_signal_overtakes_input_that_the_process_does_not_read(link: AgentLink) -> None:
+    process = await link.run(ProcessSpec(["sleep", "1000"], cwd="/tmp"))
+    feeding = asyncio.create_task(process.write(bytes(4 << 20)))
+    await asyncio.sleep(0)
+    await process.signal(signal.SIGINT)
+    assert await process.wait() == ExitStatus(signal=2)
+    await feeding
+
+
+async def test_a_signal_goes_to_the_group_and_to_runs_of_this_connection_only(
+    agentctl: Agentctl, link: AgentLink
+) -> None:
+    process = await link.run(shell("sh -c 'trap \"echo child; exit\" INT; echo ready; sleep 1000 & wait'"))
+    assert await process.read() == (1, b"ready\n")
+    other = await agentctl.link()
+    with pytest.raises(Conflict):
+        await LinkProcess(other._connection, process._stream).signal(signal.SIGINT)
+    await process.signal(signal.SIGINT)
+    assert (await both(process))[1] == b"child\n"
+    with pytest.raises(Conflict):
+        await process.signal(signal.SIGINT)  # it has ended
 
 
 async def test_hanging_up_ends_the_process_and_what_it_started(link: AgentLink) -> None:

@@ -84,8 +84,7 @@ class AgentLink:
         return records.exit_status(await self._call("drain", grace=grace))
 
     async def run(self, spec: ProcessSpec) -> LinkProcess:
-        stream = await self._connection.open({"op": "run", "spec": records.spec(spec)})
-        return LinkProcess(stream)
+        return await LinkProcess.start(self._connection, spec)
 
     async def put_tar(
         self, path: str, chunks: AsyncIterator[bytes], *, limit: int, replace: bool = False

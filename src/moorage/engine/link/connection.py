@@ -174,7 +174,7 @@ class LinkStream:
 
     def __init__(self, connection: LinkConnection, number: int):
         self._connection = connection
-        self._number = number
+        self.number = number
         self._inbox: deque[tuple[int, bytes]] = deque()
         self._ended = False
         self._answer: Answered | None = None
@@ -195,7 +195,7 @@ class LinkStream:
         else:
             self._answer = event
             self._credit.set()
-            self._connection.forget(self._number)
+            self._connection.forget(self.number)
         self._incoming.set()
 
     def on_failure(self, error: LinkError) -> None:
@@ -203,7 +203,7 @@ class LinkStream:
         self._failure = error
         self._incoming.set()
         self._credit.set()
-        self._connection.forget(self._number)
+        self._connection.forget(self.number)
 
     async def receive(self) -> tuple[int, bytes] | None:
         """The next (channel, bytes); None once there will be none. LinkError when the link is dead."""
@@ -214,7 +214,7 @@ class LinkStream:
             self._incoming.clear()
             await self._incoming.wait()
         channel, data = self._inbox.popleft()
-        self._connection.put(self._connection.mux.grant(self._number, len(data)))
+        self._connection.put(self._connection.mux.grant(self.number, len(data)))
         return channel, data
 
     async def send(self, channel: int, data: bytes) -> None:
@@ -226,18 +226,18 @@ class LinkStream:
             self._check()
             if self._answer is not None:
                 return
-            size = mux.sendable(self._number)
+            size = mux.sendable(self.number)
             if size < min(len(rest), 4096):  # no tiny frames while the window only trickles
                 self._credit.clear()
                 await self._credit.wait()
                 continue
-            self._connection.put(mux.data(self._number, channel, bytes(rest[:size])))
+            self._connection.put(mux.data(self.number, channel, bytes(rest[:size])))
             rest = rest[size:]
             await self._connection.room()
 
     def end(self) -> None:
         """No more from us."""
-        self._connection.put(self._connection.mux.end(self._number))
+        self._connection.put(self._connection.mux.end(self.number))
 
     @property
     def answered(self) -> bool:
@@ -258,8 +258,8 @@ class LinkStream:
     def reset(self) -> None:
         """Give the stream up, unless it is over already."""
         if self._answer is None and self._failure is None:
-            self._connection.put(self._connection.mux.reset(self._number))
-            self._connection.forget(self._number)
+            self._connection.put(self._connection.mux.reset(self.number))
+            self._connection.forget(self.number)
             self._failure = LinkError("the request was given up")
             self._incoming.set()
             self._credit.set()

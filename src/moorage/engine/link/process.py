@@ -4,21 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
+from typing import Any
 
 from moorage.core.errors import LinkError
 from moorage.core.wire.mux import BYTES, MESSAGE
 from moorage.engine.link import records
-from moorage.engine.link.connection import LinkStream
-from moorage.ports.link import ExitStatus
+from moorage.engine.link.connection import LinkConnection, LinkStream
+from moorage.ports.link import ExitStatus, ProcessSpec
 
 
 class LinkProcess:
-    """See ``ports.link.RemoteProcess``. ``wait`` drops output that nobody reads."""
+    """See ``ports.link.RemoteProcess``. ``wait`` drops output that nobody reads.
 
-    def __init__(self, stream: LinkStream):
+    Signals and sizes go on streams of their own: they overtake input that the process does not read, and
+    come also after the end of its stdin.
+    """
+
+    def __init__(self, connection: LinkConnection, stream: LinkStream):
+        self._connection = connection
         self._stream = stream
         self._sending = asyncio.Lock()
+
+    @classmethod
+    async def start(cls, connection: LinkConnection, spec: ProcessSpec) -> LinkProcess:
+        """Returns once agentctl has said that the process runs, or why it does not (see ``wait``)."""
+        stream = await connection.open({"op": "run", "spec": records.spec(spec)})
+        try:
+            first = await stream.receive()
+            if first is not None and first[0] != MESSAGE:
+                raise LinkError("agentctl sent output of a process that it has not said to run")
+        except BaseException:
+            stream.reset()
+            raise
+        return cls(connection, stream)
 
     async def read(self) -> tuple[int, bytes] | None:
         while (part := await self._stream.receive()) is not None:
@@ -35,14 +53,17 @@ class LinkProcess:
             self._stream.end()
 
     async def resize(self, cols: int, rows: int) -> None:
-        await self._command({"resize": [cols, rows]})
+        await self._tell({"op": "run_resize", "cols": cols, "rows": rows})
 
     async def signal(self, number: int) -> None:
-        await self._command({"signal": number})
+        await self._tell({"op": "run_signal", "signal": number})
 
-    async def _command(self, words: dict[str, object]) -> None:
-        async with self._sending:
-            await self._stream.send(MESSAGE, json.dumps(words).encode())
+    async def _tell(self, request: dict[str, Any]) -> None:
+        stream = await self._connection.open({**request, "stream": self._stream.number})
+        try:
+            await stream.result()
+        finally:
+            stream.reset()
 
     async def wait(self) -> ExitStatus:
         return records.exit_status(await self._stream.result())
