@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from moorage.core.errors import ApiError
-from moorage.core.kinds import EVENTS, PODS
+from moorage.core.kinds import EVENTS, PODS, Resource
 from moorage.kube import transport
 
 POD_PATH = "/api/v1/namespaces/ns/pods/p"
@@ -19,6 +19,7 @@ PODS_PATH = "/api/v1/namespaces/ns/pods"
 EVENTS_PATH = "/api/v1/namespaces/ns/events"
 TOKEN = "planted.tok/en+1"
 META = {"name": "p", "uid": "u1"}
+DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
 
 
 async def echo(request: web.Request) -> web.StreamResponse:
@@ -95,15 +96,31 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 async def test_json_of_another_shape_is_no_pod(api: Any, answer: Any, name: str) -> None:
-    api.on("GET", POD_PATH, answer(WRONG[name]))
+    for method in ("GET", "PUT", "PATCH"):
+        api.on(method, POD_PATH, answer(WRONG[name]))
     api.on("POST", PODS_PATH, answer(WRONG[name], 201))
-    cluster = api.cluster()
-    for call in (cluster.get(PODS, "p"), cluster.create(PODS, {"metadata": {"name": "p"}})):
+    cluster, pod = api.cluster(), {"metadata": {"name": "p"}}
+    for call in (
+        cluster.get(PODS, "p"),
+        cluster.create(PODS, pod),
+        cluster.replace(PODS, pod),
+        cluster.patch(PODS, "p", pod),
+        cluster.apply(PODS, pod, field_manager="moorage"),
+    ):
         with pytest.raises(ApiError) as caught:
             await call
         problem = caught.value.problem
         assert (problem.kind, problem.http_status, problem.sent) == ("http", 200, "maybe")
         assert "Pod" in problem.message
+
+
+async def test_a_subresource_with_a_kind_of_its_own_answers_with_that(api: Any, answer: Any) -> None:
+    path = "/apis/apps/v1/namespaces/ns/deployments/p/scale"
+    scale = {"kind": "Scale", "metadata": META, "spec": {"replicas": 0}}
+    api.on("PATCH", path, answer(scale), answer({"kind": "Deployment", "metadata": META}))
+    assert await api.cluster().patch(DEPLOYMENTS, "p", {}, subresource="scale") == scale
+    with pytest.raises(ApiError, match="kind"):
+        await api.cluster().patch(DEPLOYMENTS, "p", {}, subresource="scale")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from moorage import kube
 from moorage.core.errors import ApiError, ApiProblem, UsageError
 from moorage.core.kinds import NAMESPACES, PODS
 from moorage.core.observed import Absent, Unknown, from_problem
+from moorage.kube import transport
 from moorage.ports.cluster import Cluster
 
 POD = {"metadata": {"name": "p", "uid": "u1"}}
@@ -237,6 +240,31 @@ async def test_no_answer_in_time_is_ambiguous(api: Any) -> None:
     api.on("POST", PODS_PATH, never)
     problem = await problem_of(api.cluster(timeout=1.0).create(PODS, POD))
     assert (problem.kind, problem.reason, problem.sent) == ("transport", "NoAnswer", "maybe")
+
+
+@pytest.mark.parametrize("held_up", [429, 401], ids=["a busy server", "new credentials"])
+async def test_a_create_that_was_held_up_too_long_is_not_sent(
+    api: Any, answer: Any, refuse: Any, held_up: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(transport, "time", SimpleNamespace(time=lambda: now))
+    token = tmp_path / "token"
+    token.write_text("old")
+
+    async def hold_up(request: web.Request) -> web.StreamResponse:
+        nonlocal now
+        now += 31.0
+        token.write_text("new")
+        said = await refuse(held_up, "Why", headers={"Retry-After": "0"})(request)
+        assert isinstance(said, web.StreamResponse)
+        return said
+
+    api.on("POST", PODS_PATH, hold_up, answer(POD, 201))
+    cluster = api.cluster({"tokenFile": str(token)})
+    problem = await problem_of(cluster.create(PODS, POD, not_after=1030.0))
+    assert (problem.reason, problem.sent) == ("TooLate", "no")
+    assert len(api.requests) == 1
+    assert await cluster.create(PODS, POD, not_after=1031.0) == POD
 
 
 async def test_a_refused_connection_was_surely_not_sent(api: Any) -> None:

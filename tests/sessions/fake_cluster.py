@@ -71,6 +71,7 @@ class FakeCluster:
         self.posted: Callable[[Json], None] = lambda obj: None
         self.stuck = False
         self.starts = True
+        self.now: Callable[[], float] = lambda: 0.0
         self.pulse = Pulse()
         self._serial = 0
         self._caches: list[FakeCache] = []
@@ -159,9 +160,17 @@ class FakeCluster:
             yield deepcopy(obj)
 
     async def create(
-        self, resource: Resource, obj: Json, namespace: str | None = None, *, dry_run: bool = False
+        self,
+        resource: Resource,
+        obj: Json,
+        namespace: str | None = None,
+        *,
+        dry_run: bool = False,
+        not_after: float | None = None,
     ) -> Json:
         name = obj["metadata"]["name"]
+        if not_after is not None and self.now() > not_after:
+            raise ApiError(ApiProblem("transport", 0, "TooLate", "held up", "no"))
         if not dry_run:
             self.posted(obj)
         lost = self._note("dry-run" if dry_run else "create", resource, name)

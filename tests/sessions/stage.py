@@ -149,6 +149,7 @@ def build(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     """The verbs over the real store; only Kubernetes and the way to agentctl are fakes."""
     cluster = FakeCluster()
     clock = FakeClock(cluster.pulse)
+    cluster.now = clock.now
 
     async def connect(config: ExecutorConfig) -> Cluster:
         return cluster

@@ -74,15 +74,22 @@ class KubeCluster:
                 return
 
     async def create(
-        self, resource: Resource, obj: Json, namespace: str | None = None, *, dry_run: bool = False
+        self,
+        resource: Resource,
+        obj: Json,
+        namespace: str | None = None,
+        *,
+        dry_run: bool = False,
+        not_after: float | None = None,
     ) -> Json:
         path = self._path(resource, namespace or _namespace_of(obj))
-        made = await self._transport.call("POST", path, params=_write(dry_run), body=obj)
+        made = await self._transport.call("POST", path, params=_write(dry_run), body=obj, not_after=not_after)
         return checked(made, resource, name=_name_of(obj), uid=not dry_run)
 
     async def replace(self, resource: Resource, obj: Json, namespace: str | None = None) -> Json:
         path = self._path(resource, namespace or _namespace_of(obj), _name_of(obj))
-        return await self._transport.call("PUT", path, params=_write(False), body=obj)
+        stored = await self._transport.call("PUT", path, params=_write(False), body=obj)
+        return checked(stored, resource, name=_name_of(obj))
 
     async def patch(
         self,
@@ -94,25 +101,27 @@ class KubeCluster:
         subresource: str = "",
         dry_run: bool = False,
     ) -> Json:
-        return await self._transport.call(
+        patched = await self._transport.call(
             "PATCH",
             self._path(resource, namespace, name, subresource),
             params=_write(dry_run),
             body=patch,
             content_type=_JSON_PATCH if isinstance(patch, list) else _MERGE_PATCH,
         )
+        return checked(patched, _answered(resource, subresource), name=name)
 
     async def apply(
         self, resource: Resource, obj: Json, *, field_manager: str, force: bool = False, dry_run: bool = False
     ) -> Json:
         params = [*_write(dry_run), ("fieldManager", field_manager), ("force", str(force).lower())]
-        return await self._transport.call(
+        stored = await self._transport.call(
             "PATCH",
             self._path(resource, _namespace_of(obj), _name_of(obj)),
             params=params,
             body=applied(resource, obj),
             content_type=_APPLY_PATCH,
         )
+        return checked(stored, resource, name=_name_of(obj), uid=not dry_run)
 
     async def delete(
         self,
@@ -202,6 +211,11 @@ def _segment(name: str) -> str:
     if not name or name in (".", "..") or any(character in name for character in "/%?#\\"):
         raise UsageError(f"{name!r} cannot be the name of a Kubernetes object", field="name")
     return name
+
+
+def _answered(resource: Resource, subresource: str) -> Resource:
+    """What kind a subresource answers with: ``scale`` has one of its own, the others the object itself."""
+    return resource._replace(kind="Scale") if subresource == "scale" else resource
 
 
 def _write(dry_run: bool) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
@@ -76,10 +77,18 @@ class Transport:
         params: Params = (),
         body: Any = None,
         content_type: str = "application/json",
+        not_after: float | None = None,
     ) -> Json:
-        """One API call; returns the decoded object. Raises ApiError."""
+        """One API call; returns the decoded object. ``not_after``: seconds since the epoch after which no
+        attempt begins, however long credentials or a busy server kept it waiting. Raises ApiError."""
         return await self._exchange(
-            _object, method, path, params=params, body=body, content_type=content_type
+            _object,
+            method,
+            path,
+            params=params,
+            body=body,
+            content_type=content_type,
+            not_after=not_after,
         )
 
     async def call_raw(
@@ -105,11 +114,15 @@ class Transport:
         params: Params,
         body: Any,
         content_type: str,
+        not_after: float | None = None,
     ) -> T:
         data = None if body is None else msgspec.json.encode(body)
         headers = {"Accept": "application/json"} | ({} if data is None else {"Content-Type": content_type})
 
         async def attempt(endpoint: Endpoint) -> T:
+            # By the clock on the wall: the monotonic one stands still while a machine sleeps.
+            if not_after is not None and time.time() > not_after:
+                raise answers.not_sent("TooLate", "the request was held up too long to be sent still")
             async with self._answers(endpoint):
                 session = self._session(streams=False)
                 async with session.request(

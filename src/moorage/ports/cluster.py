@@ -65,9 +65,16 @@ class Cluster(Protocol):
         """All objects, in pages; an expired continue token restarts nothing silently: ApiError 410."""
 
     async def create(
-        self, resource: Resource, obj: Json, namespace: str | None = None, *, dry_run: bool = False
+        self,
+        resource: Resource,
+        obj: Json,
+        namespace: str | None = None,
+        *,
+        dry_run: bool = False,
+        not_after: float | None = None,
     ) -> Json:
-        """POST with ``fieldValidation=Strict``. Returns the admitted object."""
+        """POST with ``fieldValidation=Strict``. Returns the admitted object. ``not_after``, seconds since the
+        epoch: no attempt begins after it; then ApiError, sent ``no``, reason ``TooLate``."""
 
     async def replace(self, resource: Resource, obj: Json, namespace: str | None = None) -> Json: ...
 
