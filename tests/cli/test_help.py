@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -65,3 +66,16 @@ def test_help_loads_no_heavy_module() -> None:
 def test_the_version_flag_asks_nobody(cli: Cli) -> None:
     assert cli("--version").text == "moorage 0.1.0\n"
     assert cli.verbs.calls == []
+
+
+def test_without_a_verb_five_commands_are_shown_and_nobody_is_asked(cli: Cli) -> None:
+    result = cli()
+    assert (result.code, result.err) == (0, "")
+    assert re.findall(r"^  moorage (\w+)", result.text, re.M) == ["run", "ls", "attach", "stop", "doctor"]
+    assert max(map(len, result.text.splitlines())) <= 80
+    assert cli.verbs.calls == []
+
+
+@pytest.mark.parametrize("words", [(), *[(verb,) for verb in VERBS], ("template", "check")], ids=" ".join)
+def test_help_as_a_verb_says_what_the_flag_says(cli: Cli, words: tuple[str, ...]) -> None:
+    assert cli("help", *words).text == cli(*words, "--help").text

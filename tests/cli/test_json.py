@@ -159,3 +159,21 @@ def test_a_fault_that_the_message_tells_is_told_once(cli: Cli) -> None:
         "    hint: true or false\n"
         "  hint: one of table\n"
     )
+
+
+@pytest.mark.parametrize("flags", [(), ("-o", "json"), ("-o", "name")], ids=" ".join)
+@pytest.mark.parametrize(("line", "code"), [("", 0), ("bogus: 1\n", 1), ("a: [", 1)])
+def test_a_quiet_template_check_prints_nothing(
+    cli: Cli, flags: tuple[str, ...], line: str, code: int
+) -> None:
+    cli.template.write_text(cli.template.read_text() + line)
+    result = cli("-q", "template", "check", str(cli.template), *flags)
+    assert (result.code, result.out, result.err) == (code, b"", "")
+
+
+@pytest.mark.parametrize("text", ["kind: Pod\nbogus: 1\n", "a: [\n", "{,}"])
+def test_a_check_that_stops_early_says_that_there_may_be_more(cli: Cli, text: str) -> None:
+    cli.template.write_text(text)
+    assert cli("template", "check", str(cli.template)).text.endswith(
+        ": not valid, 1 error; the rest is checked once this is right\n"
+    )

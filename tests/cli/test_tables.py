@@ -196,10 +196,12 @@ def test_an_age_is_short(seconds: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "found"), [("attch", "attach"), ("rn", "run"), ("zzzz", ""), ("", ""), ("LOGS", "")]
-)
+    ("word", "found"),
+    [("attch", "attach"), ("rn", "run"), ("rum", "run"), ("ruin", "run"), ("urn", "run"), ("rmm", "rm"),
+     ("lgos", "logs"), ("stpo", "stop"), ("zzzz", ""), ("", ""), ("LOGS", "")],
+)  # fmt: skip
 def test_the_nearest_word_is_found_or_none(word: str, found: str) -> None:
-    assert nearest(word, ["run", "attach", "logs"]) == found
+    assert nearest(word, ["rm", "run", "attach", "logs", "stop"]) == found
 
 
 def test_plain_text_keeps_what_is_harmless() -> None:

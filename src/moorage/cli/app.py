@@ -16,6 +16,7 @@ import click
 
 from moorage.cli import failures, flags
 from moorage.cli.command import State, VerbGroup
+from moorage.cli.overview import OVERVIEW
 from moorage.cli.terminal import OutputClosed, Terminal
 from moorage.cli.text import nearest
 from moorage.cli.verbs import VERBS
@@ -67,6 +68,8 @@ def _root(**values: Any) -> None:
     assert state is not None
     state.outer = values
     state.verb = click.get_current_context().invoked_subcommand or ""
+    if not state.verb:
+        state.terminal.data(OVERVIEW)
 
 
 def root_command() -> Root:
@@ -79,6 +82,7 @@ def root_command() -> Root:
         PROGRAM,
         callback=_root,
         params=[*flags.global_flags(), version],
+        invoke_without_command=True,
         help="Runs AI agents on Kubernetes: one session, one Pod, one workspace that outlives it.",
         context_settings={"terminal_width": 80},
     )

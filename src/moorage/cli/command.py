@@ -127,10 +127,15 @@ class VerbGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word, known = args[0], self.list_commands(ctx)
         if word not in known and not ctx.resilient_parsing:
-            near, path = nearest(word, known), ctx.command_path
-            hint = f"did you mean `{path} {near}`?" if near else f"`{path} --help` lists the verbs"
-            raise UsageError(f"there is no verb {word!r}", hint=hint)
+            raise unknown_verb(ctx, word, known)
         return super().resolve_command(ctx, args)
+
+
+def unknown_verb(ctx: click.Context, word: str, known: Sequence[str]) -> UsageError:
+    """The error for a word that is none of the verbs of ``ctx``'s command."""
+    near, path = nearest(word, known), ctx.command_path
+    hint = f"did you mean `{path} {near}`?" if near else f"`{path} --help` lists the verbs"
+    return UsageError(f"there is no verb {word!r}", hint=hint)
 
 
 Body = Callable[..., Coroutine[Any, Any, int]]

@@ -6,6 +6,7 @@ Called by everything that prints. Never writes anything itself.
 from __future__ import annotations
 
 import difflib
+import itertools
 import unicodedata
 from collections.abc import Iterable
 
@@ -43,9 +44,29 @@ def age(seconds: float) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that ``word`` most likely meant, or ``""``."""
-    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return matches[0] if matches else ""
+    """The known word that ``word`` most likely meant, or ``""``: of the similar ones the first that needs
+    the fewest slips of a finger, and then one that begins alike (``rum`` is ``run``, not ``rm``)."""
+    similar = difflib.get_close_matches(word, list(known), n=5, cutoff=0.6)
+    return min(similar, key=lambda one: (_slips(word, one), -_begins_alike(word, one)), default="")
+
+
+def _begins_alike(one: str, other: str) -> int:
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in same)
+
+
+def _slips(one: str, other: str) -> int:
+    """Characters to insert, drop, change or swap with the next (edit distance with transpositions)."""
+    before, last = list[int](), list(range(len(other) + 1))
+    for row, char in enumerate(one, 1):
+        now = [row]
+        for at, wanted in enumerate(other, 1):
+            cost = min(last[at] + 1, now[-1] + 1, last[at - 1] + (char != wanted))
+            if row > 1 and at > 1 and char == other[at - 2] and one[row - 2] == wanted:
+                cost = min(cost, before[at - 2] + 1)
+            now.append(cost)
+        before, last = last, now
+    return last[-1]
 
 
 def signal_name(number: int) -> str:

@@ -37,6 +37,7 @@ VERBS: Final[dict[str, Entry]] = {
     "events": Entry("events", "Show what happened to a session.", _INSIDE),
     "template": Entry("template", "Work with Pod templates.", _OTHER),
     "doctor": Entry("doctor", "Check the cluster, rights and this machine.", _OTHER),
+    "help": Entry("help", "Explain a verb.", _OTHER),
     "version": Entry("version", "Show versions of client, helper and server.", _OTHER),
     "completion": Entry("completion", "Print the completion script of a shell.", _OTHER),
 }

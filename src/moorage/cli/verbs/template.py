@@ -18,6 +18,9 @@ from moorage.core.owned import MAIN_CONTAINER
 from moorage.core.session import WorkspaceMode
 from moorage.core.template import CheckedTemplate, TemplateOptions, check_template
 
+_FIRST = ("wrong_kind", "yaml_syntax", "yaml_tab", "json_syntax", "control_character")
+"""Faults that keep the rest of a document from being looked at."""
+
 _MODES = tuple(mode.value for mode in WorkspaceMode)
 
 
@@ -25,9 +28,13 @@ _MODES = tuple(mode.value for mode in WorkspaceMode)
     "check",
     help="""Check a Pod template without a cluster.
 
-    Prints every fault with field, line and column, and what a launch would add. Ends with 0 when the
-    template is valid, 1 when it is not.""",
-    examples=("moorage template check pod.yaml", "moorage template check pod.yaml -o json"),
+    Prints every fault with field, line and column, and what a launch would add; with -q nothing. Ends with 0
+    when the template is valid, 1 when it is not.""",
+    examples=(
+        "moorage template check pod.yaml",
+        "moorage template check pod.yaml -o json",
+        "moorage -q template check pod.yaml && echo valid",
+    ),
 )
 @click.option("--main-container", metavar="NAME", help="Container the agent runs in (default: agent).")
 @click.option("--platform", metavar="OS/ARCH", help="linux/amd64 (default) or linux/arm64.")
@@ -52,7 +59,9 @@ async def check(
         helper_source=choice("--helper", call.default("helper", helper, "exec"), HELPERS),
     )
     checked = check_template(read_template(file, field="FILE"), options)
-    if call.output == "name":
+    if call.options.quiet:
+        pass  # the exit code is the answer
+    elif call.output == "name":
         call.terminal.data(f"{file}\n")
     else:
         print_object(call, verdict_object(checked), lambda: _human(file, checked))
@@ -77,6 +86,8 @@ def _human(file: str, checked: CheckedTemplate) -> str:
     lines += [f"{a.how}: {a.field} = {json.dumps(a.value)} ({a.why})" for a in checked.additions]
     count = len(checked.errors)
     lines.append(f"{file}: valid" if checked.valid else f"{file}: not valid, {count} error{'s'[: count > 1]}")
+    if any(problem.code in _FIRST for problem in checked.errors):
+        lines[-1] += "; the rest is checked once this is right"
     return "".join(f"{plain(line)}\n" for line in lines)
 
 
