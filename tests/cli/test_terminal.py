@@ -156,7 +156,7 @@ def test_a_second_ctrl_c_leaves_it_running_and_tells_the_commands(terminal: Star
     screen.until("Ctrl-C again leaves it running")
     screen.type("\x03")
     assert screen.ended() == 130
-    for line in ("left running", "moorage attach brisk-otter", "moorage stop brisk-otter"):
+    for line in ("left running; --rm does not remove it while it runs", "attach", "stop", "rm"):
         assert line in screen.seen
     assert "remove" not in [call[0] for call in screen.calls]
 
@@ -176,6 +176,8 @@ def test_ctrl_c_before_the_agent_runs_removes_the_session_with_rm(terminal: Star
     screen.type("\x03")
     assert screen.ended() == 130
     assert "remove" in [call[0] for call in screen.calls]
+    assert "brisk-otter given up before its agent ran; removing it (--rm)" in screen.seen
+    assert "left" not in screen.seen
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])

@@ -1,12 +1,15 @@
 """What happens between an agent's first byte and the end of ``run`` or ``attach``.
 
-Turns how a following ended into messages and an exit code; removes the session where ``--rm`` asked.
+Turns how a following ended into messages and an exit code; removes the session where ``--rm`` asked, and
+says that it stays only where it does.
 """
 
 from __future__ import annotations
 
+import asyncio
 import signal
 
+from moorage.cli.advice import say_kept, say_left
 from moorage.cli.command import Call
 from moorage.cli.failures import INTERRUPTED, OWN_FAILURE
 from moorage.cli.follow import Ending, Follower, Manner
@@ -14,7 +17,7 @@ from moorage.cli.launching import Asked
 from moorage.cli.shapes import shell_code
 from moorage.cli.terminal import OutputClosed
 from moorage.core.diagnosis import start_failure
-from moorage.core.errors import MoorageError
+from moorage.core.errors import MoorageError, Unreachable
 from moorage.core.session import AgentExit
 from moorage.ports.sessions import Report, SessionVerbs
 
@@ -30,19 +33,38 @@ async def follow_launched(call: Call, sessions: SessionVerbs, name: str, report:
     except Exception as error:
         if isinstance(error, MoorageError) and error.details.get("state") == "removed":
             raise
-        if asked.remove:
-            await sessions.remove(name, report)
+        known = error if isinstance(error, MoorageError) else None
+        if not asked.remove or isinstance(error, Unreachable):
+            say_kept(call, name, known)
         else:
-            say_left(call, name, f"session {name} is kept")
+            await _remove(call, sessions, name, report)
         raise
     given_up = ending.how == "interrupted" and not ending.agent_started
     if not ending.kept:
         terminal.note(f"session {name} was removed meanwhile")
     elif asked.remove and (ending.how == "exited" or given_up):
-        await sessions.remove(name, report)
+        if given_up:
+            terminal.say(f"session {name} given up before its agent ran; removing it (--rm)")
+        await _remove(call, sessions, name, report)
     elif ending.how == "exited":
-        call.terminal.note(f"session {name} is kept: moorage resume {name}, or moorage rm {name}")
+        terminal.note(f"session {name} is kept: moorage resume {name}, or moorage rm {name}")
+    elif left(ending):
+        say_left(call, name, agent_started=ending.agent_started, unremoved=asked.remove)
     return exit_code_of(call, name, ending)
+
+
+async def _remove(call: Call, sessions: SessionVerbs, name: str, report: Report) -> None:
+    """What ``--rm`` asked for. Cut short, it says so: the wish is on record, and rm goes on."""
+    try:
+        await sessions.remove(name, report)
+    except (MoorageError, asyncio.CancelledError):
+        call.terminal.say(f"session {name} is not removed yet; to go on: moorage rm {name}")
+        raise
+
+
+def left(ending: Ending) -> bool:
+    """Did somebody go while the session stays?"""
+    return ending.how in ("detached", "interrupted", "signalled", "closed")
 
 
 async def follow(
@@ -62,9 +84,6 @@ async def follow(
         await attachment.close()
     if ending.how == "exited" and ending.exit is not None:
         _say_exit(call, ending.exit)
-    elif ending.how not in ("started", "ended"):
-        state = "left running" if ending.agent_started else "left as it is, not yet running"
-        say_left(call, name, f"session {name} {state}")
     return ending
 
 
@@ -84,13 +103,6 @@ def exit_code_of(call: Call, name: str, ending: Ending) -> int:
     call.terminal.say(f"error: the output of {name} ended, but nothing told how the agent did")
     call.terminal.say(f"  hint: moorage describe {name}")
     return OWN_FAILURE
-
-
-def say_left(call: Call, name: str, said: str) -> None:
-    """The commands that go on with a session we let go of."""
-    call.terminal.say(said)
-    call.terminal.say(f"  follow it:  moorage attach {name}")
-    call.terminal.say(f"  end it:     moorage stop {name}")
 
 
 def _say_exit(call: Call, exit: AgentExit) -> None:

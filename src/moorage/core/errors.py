@@ -79,6 +79,12 @@ class HelperError(MoorageError):
     code = "helper"
 
 
+class Unreachable(MoorageError):
+    """The API server gave no answer for as long as was waited. What was wished stays on record."""
+
+    code = "unreachable"
+
+
 class WaitTimeout(MoorageError):
     """A wait with a limit ended before what it waited for came."""
 
