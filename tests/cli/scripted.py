@@ -31,7 +31,7 @@ from moorage.core.session import (
     WorkspaceMode,
     WorkspaceSpec,
 )
-from moorage.ports.link import ExitStatus, FileEntry, Gap, Output, ProcessSpec
+from moorage.ports.link import ExitStatus, FileEntry, Gap, LeftOut, Output, ProcessSpec
 from moorage.ports.sessions import (
     Check,
     Exited,
@@ -237,6 +237,7 @@ class Scripted:
     files: dict[str, list[FileEntry]] = field(default_factory=dict)
     tar: Sequence[bytes] = ()
     tar_error: MoorageError | None = None
+    left_out: LeftOut = field(default_factory=LeftOut)
     checks: Sequence[Check] = ()
     history: Sequence[SessionEvent] = ()
     objects: Sequence[Json] = ()
@@ -346,13 +347,17 @@ class Scripted:
             raise NotFound(f"there is no {path}", details={"code": "not_found"})
         return self.files[path]
 
-    async def get_tar(self, name: str, path: str) -> AsyncIterator[bytes]:
+    async def get_tar(
+        self, name: str, path: str, left_out: LeftOut | None = None
+    ) -> AsyncIterator[bytes]:
         self.note("get_tar", name, path)
         self._view(name)
         for chunk in self.tar:
             yield chunk
         if self.tar_error is not None:
             raise self.tar_error
+        if left_out is not None:
+            left_out.count, left_out.names = self.left_out.count, self.left_out.names
 
     async def put_tar(
         self, name: str, path: str, chunks: AsyncIterator[bytes], *, replace: bool = True

@@ -15,7 +15,7 @@ import pytest
 from moorage.cli import unpack
 from moorage.cli.places import Local, Remote, parse_place
 from moorage.core.errors import HelperError, IntegrityError, NotFound
-from moorage.ports.link import FileEntry
+from moorage.ports.link import FileEntry, LeftOut
 from tests.cli.harness import Cli
 
 Entry = tarfile.TarInfo
@@ -285,6 +285,12 @@ def test_an_archive_whose_hash_was_wrong_at_the_end_leaves_nothing(cli: Cli, her
     ("argv", "code", "said"),
     [
         (("brisk-otter:/gone", "."), 3, "there is no /gone in session brisk-otter"),
+        (
+            ("brisk-otter:gone", "."),
+            3,
+            "hint: see what is there: moorage exec brisk-otter -- ls /workspace\n",
+        ),
+        (("brisk-otter:/a b/c/", "."), 3, "moorage exec brisk-otter -- ls '/a b'\n"),
         (("brisk-otter:a.txt", "no/such/dir/f"), 3, "there is no directory no/such/dir"),
         (("brisk-otter:a.txt", "nodir/"), 3, "there is no directory nodir/"),
         (("brisk-otter:a.txt/", "."), 2, "a.txt is a file, not a directory"),
@@ -369,8 +375,43 @@ def test_what_is_no_file_is_left_out_and_said(cli: Cli, here: Path) -> None:
     os.mkfifo(here / "t" / "pipe")
     (here / "t" / "x").write_text("x")
     result = cli("cp", "t", "brisk-otter:/workspace/t")
-    assert (result.code, "left out, neither file nor directory nor link: pipe" in result.err) == (1, True)
+    assert result.code == 1
+    assert "left out 1 entry that is neither file, directory nor link: pipe\n" in result.err
     assert set(names(cli.verbs.uploaded["/workspace/t"])) == {"x"}
+
+
+@pytest.mark.parametrize("goal", ["copy", "-"])
+@pytest.mark.parametrize(
+    ("left_out", "said"),
+    [
+        (LeftOut(1, ["run/s"]), "1 entry that is neither file, directory nor link: run/s\n"),
+        (
+            LeftOut(2, ["p", "\x1b[2Jq\u202e"]),
+            "2 entries that are neither file, directory nor link: p, \\x1b[2Jq",
+        ),
+        (
+            LeftOut(4000, [f"p{n}" for n in range(20)]),
+            ": p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, and 3990 more\n",
+        ),
+    ],
+)
+def test_what_a_pod_cannot_pack_is_said_with_count_and_names(
+    cli: Cli, here: Path, goal: str, left_out: LeftOut, said: str
+) -> None:
+    serve(cli, "/workspace/src", "dir", entry("x", b"y"))
+    cli.verbs.left_out = left_out
+    result = cli("cp", "brisk-otter:src", goal)
+    assert (result.code, f"left out {left_out.count} entr" in result.err) == (1, True)
+    assert said in result.err
+    assert "\x1b" not in result.err
+    assert (here / "copy/x").exists() == (goal == "copy")
+
+
+def test_a_copy_says_how_many_files_came(cli: Cli, here: Path) -> None:
+    serve(cli, "/workspace/a.txt", "file", entry("a.txt", b"hi"))
+    assert "copied 1 file, 2 B, to " in cli("cp", "brisk-otter:a.txt", ".").err
+    serve(cli, "/workspace/src", "dir", entry("x", b"y"), entry("z", b""))
+    assert "copied 2 files, 1 B, to " in cli("cp", "brisk-otter:src", ".").err
 
 
 def test_a_refused_upload_ends_with_its_error_and_no_thread_left(cli: Cli, here: Path) -> None:

@@ -68,30 +68,54 @@ func List(path string, limit int, each func(Entry) error) error {
 	return nil
 }
 
-// Pack writes path (a file, or everything below a directory) to w as tar. Sockets, devices and our own
-// temporary names are left out; special mode bits too.
-func Pack(path string, w io.Writer) error {
+// LeftOut is what a tar does not hold because it is neither file nor directory nor link: how many there are, and
+// the names of the first.
+type LeftOut struct {
+	Count int      `json:"left_out"`
+	Names []string `json:"left_out_names"`
+}
+
+const (
+	mostNames = 20
+	longest   = 200 // bytes of a name that is only told
+)
+
+func (l *LeftOut) add(name string) {
+	l.Count++
+	if len(l.Names) < mostNames {
+		l.Names = append(l.Names, strings.ToValidUTF8(name[:min(len(name), longest)], "\uFFFD"))
+	}
+}
+
+// Pack writes path (a file, or everything below a directory) to w as tar. Sockets, fifos and devices are left out,
+// and told; our own temporary names and special mode bits silently.
+func Pack(path string, w io.Writer) (LeftOut, error) {
+	left := LeftOut{Names: []string{}}
 	archive := tar.NewWriter(w)
 	info, err := os.Stat(path)
 	if err != nil {
-		return err
+		return left, err
 	}
 	if !info.IsDir() {
 		if !info.Mode().IsRegular() {
-			return &Refused{"usage", path + " is neither file nor directory"}
+			return left, &Refused{"usage", path + " is neither file nor directory"}
 		}
 		if err := packOne(archive, path, filepath.Base(path), info); err != nil {
-			return err
+			return left, err
 		}
-		return archive.Close()
+		return left, archive.Close()
 	}
 	err = walk(path, func(name string, info fs.FileInfo) error {
+		if other := info.Mode().Type() &^ (fs.ModeDir | fs.ModeSymlink); other != 0 {
+			left.add(name)
+			return nil
+		}
 		return packOne(archive, filepath.Join(path, name), name, info)
 	})
 	if err != nil {
-		return err
+		return left, err
 	}
-	return archive.Close()
+	return left, archive.Close()
 }
 
 // walk visits everything below root in the order of names; a link as root is followed, none below.
@@ -138,8 +162,6 @@ func packOne(archive *tar.Writer, path, name string, info fs.FileInfo) error {
 			return err
 		}
 		header.Typeflag, header.Linkname = tar.TypeSymlink, target
-	default:
-		return nil
 	}
 	return archive.WriteHeader(header)
 }

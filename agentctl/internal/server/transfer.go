@@ -139,10 +139,14 @@ func getTar(_ *Server, stream *link.Stream, r request) (any, error) {
 		return nil, err
 	}
 	out := &sender{stream: stream, sum: sha256.New()}
-	if err := files.Pack(filepath.Clean(r.Path), out); err != nil {
+	left, err := files.Pack(filepath.Clean(r.Path), out)
+	if err != nil {
 		return nil, err
 	}
-	return receipt{hex.EncodeToString(out.sum.Sum(nil)), out.count}, nil
+	return struct {
+		receipt
+		files.LeftOut
+	}{receipt{hex.EncodeToString(out.sum.Sum(nil)), out.count}, left}, nil
 }
 
 const listingFrame = 32 << 10

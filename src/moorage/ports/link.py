@@ -119,6 +119,15 @@ class FileEntry:
     mtime: float
 
 
+@dataclass
+class LeftOut:
+    """What a copy does not hold because it is neither file, directory nor link: how many there are, and the
+    names of the first. Filled in once the copy is complete."""
+
+    count: int = 0
+    names: list[str] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class Activity:
     """What idleness is judged from: times in seconds since the epoch, 0 for never; ``busy``: output within
@@ -192,8 +201,9 @@ class Link(Protocol):
         ``replace=False`` an existing entry is a Conflict and nothing is changed. Returns bytes written.
         """
 
-    def get_tar(self, path: str) -> AsyncIterator[bytes]:
-        """A tar stream of ``path`` (file or directory), its SHA-256 checked at the end."""
+    def get_tar(self, path: str, left_out: LeftOut | None = None) -> AsyncIterator[bytes]:
+        """A tar stream of ``path`` (file or directory), its SHA-256 checked at the end; then ``left_out``,
+        where given, says what could not be packed."""
 
     async def list_files(self, path: str, *, limit: int = 10_000) -> list[FileEntry]: ...
 

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 from moorage.core.kinds import Json
 from moorage.core.session import AgentExit, Diagnosis, HelperSpec, Session, WorkspaceSpec
-from moorage.ports.link import FileEntry, Gap, Output, ProcessSpec, RemoteProcess
+from moorage.ports.link import FileEntry, Gap, LeftOut, Output, ProcessSpec, RemoteProcess
 from moorage.ports.store import SessionEvent
 from moorage.ports.streams import ByteStream
 
@@ -181,7 +181,8 @@ class SessionVerbs(Protocol):
 
     async def list_files(self, name: str, path: str) -> list[FileEntry]: ...
 
-    def get_tar(self, name: str, path: str) -> AsyncIterator[bytes]: ...
+    def get_tar(self, name: str, path: str, left_out: LeftOut | None = None) -> AsyncIterator[bytes]:
+        """See ``ports.link.Link.get_tar``."""
 
     async def put_tar(
         self, name: str, path: str, chunks: AsyncIterator[bytes], *, replace: bool = True

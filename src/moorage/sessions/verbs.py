@@ -12,7 +12,7 @@ from moorage.core.errors import Conflict, UsageError
 from moorage.core.kinds import Json
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
-from moorage.ports.link import FileEntry, Gap, Link, Output, ProcessSpec, RemoteProcess
+from moorage.ports.link import FileEntry, Gap, LeftOut, Link, Output, ProcessSpec, RemoteProcess
 from moorage.ports.sessions import Attachment, Check, LaunchRequest, Removal, Report, SessionView
 from moorage.ports.store import SessionEvent
 from moorage.ports.streams import ByteStream
@@ -154,9 +154,11 @@ class Verbs:
     async def list_files(self, name: str, path: str) -> list[FileEntry]:
         return await (await self._link(name)).list_files(path)
 
-    async def get_tar(self, name: str, path: str) -> AsyncIterator[bytes]:
+    async def get_tar(
+        self, name: str, path: str, left_out: LeftOut | None = None
+    ) -> AsyncIterator[bytes]:
         link = await self._link(name)
-        async for chunk in link.get_tar(path):
+        async for chunk in link.get_tar(path, left_out):
             yield chunk
 
     async def put_tar(

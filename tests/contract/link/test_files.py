@@ -28,6 +28,7 @@ from moorage.core.errors import (
 from moorage.core.wire.mux import BYTES, MESSAGE
 from moorage.engine.link import AgentLink
 from moorage.engine.link.connection import LinkStream
+from moorage.ports.link import LeftOut
 from tests.contract.link.loopback import Agentctl
 
 LIMIT = 1 << 30
@@ -53,6 +54,21 @@ def tar(*entries: tuple[str, bytes | None], change: Callable[[tarfile.TarInfo], 
                 change(info)
             archive.addfile(info, io.BytesIO(content or b""))
     return out.getvalue()
+
+
+async def test_what_a_tar_cannot_hold_is_counted_and_named(link: AgentLink, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    (tree / "sub").mkdir(parents=True)
+    (tree / "sub/file").write_bytes(b"x")
+    (tree / "sub/link").symlink_to("file")
+    for number in range(25):
+        os.mkfifo(os.fsencode(tree) + b"/sub/\xff%03d" % number)
+    left_out = LeftOut()
+    whole = b"".join([part async for part in link.get_tar(str(tree), left_out)])
+    with tarfile.open(fileobj=io.BytesIO(whole)) as archive:
+        assert archive.getnames() == ["sub", "sub/file", "sub/link"]
+    assert (left_out.count, len(left_out.names)) == (25, 20)
+    assert left_out.names[:2] == ["sub/\ufffd000", "sub/\ufffd001"]
 
 
 def names(directory: Path) -> list[str]:

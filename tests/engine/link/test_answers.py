@@ -10,7 +10,7 @@ import pytest
 
 from moorage.core.errors import LinkError
 from moorage.engine.link import records
-from moorage.ports.link import AgentStatus, ExitStatus
+from moorage.ports.link import AgentStatus, ExitStatus, LeftOut
 
 EXITED = {
     "state": "exited",
@@ -111,3 +111,23 @@ def test_marks_and_listings_are_read() -> None:
     assert records.mark(b'{"offset":5}') == (5, 0)
     (entry,) = records.file_entries(b'[{"path":"a","kind":"file","size":1,"mode":420,"mtime":1.5}]')
     assert (entry.path, entry.mode, entry.mtime) == ("a", 420, 1.5)
+
+
+WRONG_LEFT_OUT: dict[str, dict[str, Any]] = {
+    "fewer than none": {"left_out": -1},
+    "a count as text": {"left_out": "1"},
+    "names as text": {"left_out": 1, "left_out_names": "ab"},
+    "a name as number": {"left_out": 1, "left_out_names": [1]},
+    "a name without end": {"left_out": 1, "left_out_names": ["x" * 1001]},
+    "names without end": {"left_out": 1, "left_out_names": ["x"] * 101},
+}
+
+
+@pytest.mark.parametrize("name", WRONG_LEFT_OUT)
+def test_what_was_left_out_is_taken_in_its_types_and_bounds_only(name: str) -> None:
+    with pytest.raises(LinkError):
+        records.left_out(WRONG_LEFT_OUT[name])
+
+
+def test_an_older_agentctl_that_tells_nothing_left_nothing_out() -> None:
+    assert records.left_out({"sha256": "0", "bytes": 1}) == LeftOut()

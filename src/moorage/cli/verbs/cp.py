@@ -13,11 +13,15 @@ from moorage.cli.command import Call, verb
 from moorage.cli.naming import suggest
 from moorage.cli.places import Local, Remote, parse_pair
 from moorage.cli.streams import ByteWriter, stdin_reader, stdout_writer
-from moorage.cli.text import plain
+from moorage.cli.text import plain, shell_line
 from moorage.cli.transfer import download, packed
 from moorage.cli.verbs import VERBS
 from moorage.core.errors import Conflict, HelperError, MoorageError, NotFound, UsageError
+from moorage.ports.link import LeftOut
 from moorage.ports.sessions import SessionVerbs
+
+MOST_NAMES = 10
+"""So many names of what was left out are said."""
 
 
 @verb(
@@ -27,7 +31,7 @@ from moorage.ports.sessions import SessionVerbs
 
     One side is NAME:/path; a path without / is below /workspace. An existing directory is copied into; a
     trailing /. means the contents. - is a tar stream on stdin or stdout. Modes are kept, links stay links;
-    links that lead out of the copy are left out, said, and end with 1.""",
+    links that lead out of the copy, sockets, pipes and devices are left out, said, and end with 1.""",
     examples=(
         "moorage cp NAME:/workspace/report.html .",
         "moorage cp ./data NAME:/workspace/",
@@ -62,24 +66,47 @@ def _session_of(origin: Remote | Local, goal: Remote | Local) -> str:
 
 
 async def _from_session(call: Call, sessions: SessionVerbs, origin: Remote, goal: Local) -> int:
+    left_out = LeftOut()
     if goal.is_stream:
         if call.terminal.stdout_tty:
             raise UsageError("a tar stream would fill your terminal", hint="redirect it, or name a file")
-        await _copy(sessions.get_tar(origin.session, origin.path), stdout_writer())
-        return 0
+        await _copy(sessions.get_tar(origin.session, origin.path, left_out), stdout_writer())
+        return _said(call, left_out)
     kind = await _kind(sessions, origin)
     if kind == "none":
-        raise NotFound(f"there is no {origin.path} in session {origin.session}")
+        raise NotFound(
+            f"there is no {origin.path} in session {origin.session}",
+            field="SOURCE",
+            hint=_how_to_look(origin),
+        )
     if origin.into and kind == "file":
         raise UsageError(f"{origin.path} is a file, not a directory", hint="leave out the trailing slash")
     target = _local_target(goal.path, "" if origin.contents else posixpath.basename(origin.path))
     single = posixpath.basename(origin.path) if kind == "file" else ""
-    counted = _counted(call, sessions.get_tar(origin.session, origin.path))
+    counted = _counted(call, sessions.get_tar(origin.session, origin.path, left_out))
     done = await download(counted, target, single=single)
     for name in done.skipped:
         call.terminal.say(f"left out, leads out of the copy: {plain(name)}")
-    call.terminal.note(f"copied {done.files} files, {_amount(done.size)}, to {target}")
-    return 1 if done.skipped else 0
+    call.terminal.note(f"copied {_files(done.files)}, {_amount(done.size)}, to {target}")
+    return max(_said(call, left_out), 1 if done.skipped else 0)
+
+
+def _how_to_look(place: Remote) -> str:
+    """What shows a person the name they meant."""
+    folder = posixpath.dirname(place.path.rstrip("/")) or "/"
+    return f"see what is there: {shell_line(['moorage', 'exec', place.session, '--', 'ls', folder])}"
+
+
+def _said(call: Call, left_out: LeftOut) -> int:
+    """Say what a copy does not hold, by count and first names; the exit code that stands for it."""
+    if not left_out.count:
+        return 0
+    names = ", ".join(plain(name) for name in left_out.names[:MOST_NAMES])
+    more = left_out.count - min(len(left_out.names), MOST_NAMES)
+    those = "1 entry that is" if left_out.count == 1 else f"{left_out.count} entries that are"
+    rest = f", and {more} more" if more and names else ""
+    call.terminal.say(f"left out {those} neither file, directory nor link: {names}{rest}")
+    return 1
 
 
 def _local_target(path: str, name: str) -> Path:
@@ -118,10 +145,8 @@ async def _to_session(call: Call, sessions: SessionVerbs, origin: Local, goal: R
     skipped: list[str] = []
     chunks = _counted(call, packed(source, name, skipped))
     size = await sessions.put_tar(goal.session, folder, chunks)
-    for left in skipped:
-        call.terminal.say(f"left out, neither file nor directory nor link: {plain(left)}")
     call.terminal.note(f"copied {_amount(size)} to {goal.session}:{posixpath.join(folder, name)}")
-    return 1 if skipped else 0
+    return _said(call, LeftOut(len(skipped), skipped))
 
 
 async def _kind(sessions: SessionVerbs, place: Remote) -> str:
@@ -165,6 +190,10 @@ async def _counted(call: Call, chunks: AsyncIterator[bytes]) -> AsyncIterator[by
         if call.terminal.stderr_tty and time.monotonic() - said >= 1:
             said = time.monotonic()
             call.terminal.note(f"  {_amount(size)}")
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"
 
 
 def _amount(size: int) -> str:

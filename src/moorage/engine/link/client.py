@@ -19,6 +19,7 @@ from moorage.ports.link import (
     FileEntry,
     Gap,
     HelloInfo,
+    LeftOut,
     Output,
     ProcessSpec,
 )
@@ -93,8 +94,8 @@ class AgentLink:
         answer = await transfer.upload(self._connection, request, chunks)
         return records.count(answer, "bytes")
 
-    def get_tar(self, path: str) -> AsyncIterator[bytes]:
-        return transfer.download(self._connection, {"op": "get_tar", "path": path})
+    def get_tar(self, path: str, left_out: LeftOut | None = None) -> AsyncIterator[bytes]:
+        return transfer.download(self._connection, {"op": "get_tar", "path": path}, left_out)
 
     async def list_files(self, path: str, *, limit: int = 10_000) -> list[FileEntry]:
         stream = await self._connection.open({"op": "list", "path": path, "limit": limit})

@@ -11,7 +11,15 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from moorage.core.errors import LinkError
-from moorage.ports.link import Activity, AgentStatus, ContainerUsage, ExitStatus, FileEntry, ProcessSpec
+from moorage.ports.link import (
+    Activity,
+    AgentStatus,
+    ContainerUsage,
+    ExitStatus,
+    FileEntry,
+    LeftOut,
+    ProcessSpec,
+)
 
 T = TypeVar("T")
 
@@ -29,6 +37,13 @@ class _Exit(msgspec.Struct):
     signal: Annotated[int, msgspec.Meta(ge=1, le=127)] | None = None
     oom: bool = False
     error: str | None = ""
+
+
+class _LeftOut(msgspec.Struct):
+    left_out: Count = 0
+    left_out_names: Annotated[
+        list[Annotated[str, msgspec.Meta(max_length=1000)]], msgspec.Meta(max_length=100)
+    ] = []
 
 
 class _Status(msgspec.Struct):
@@ -134,6 +149,12 @@ def count(said: dict[str, Any], name: str) -> int:
     """One number of an answer, not below 0."""
     number: int = _strict(said.get(name), Count)
     return number
+
+
+def left_out(said: dict[str, Any]) -> LeftOut:
+    """What a download does not hold; an older agentctl says nothing of it."""
+    told = _strict(said, _LeftOut)
+    return LeftOut(told.left_out, told.left_out_names)
 
 
 def flag(said: dict[str, Any], name: str) -> bool:

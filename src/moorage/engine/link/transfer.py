@@ -9,7 +9,9 @@ from typing import Any
 
 from moorage.core.errors import IntegrityError
 from moorage.core.wire.mux import BYTES, MESSAGE
+from moorage.engine.link import records
 from moorage.engine.link.connection import LinkConnection
+from moorage.ports.link import LeftOut
 
 
 async def upload(
@@ -34,8 +36,11 @@ async def upload(
         stream.reset()
 
 
-async def download(connection: LinkConnection, request: dict[str, Any]) -> AsyncIterator[bytes]:
-    """Yield a request's bytes; IntegrityError at the end when they are not those that were sent."""
+async def download(
+    connection: LinkConnection, request: dict[str, Any], left_out: LeftOut | None = None
+) -> AsyncIterator[bytes]:
+    """Yield a request's bytes; IntegrityError at the end when they are not those that were sent. Then
+    ``left_out`` is filled in."""
     stream = await connection.open(request)
     digest, count = hashlib.sha256(), 0
     try:
@@ -46,5 +51,8 @@ async def download(connection: LinkConnection, request: dict[str, Any]) -> Async
         receipt = await stream.result()
     finally:
         stream.reset()
-    if receipt != {"sha256": digest.hexdigest(), "bytes": count}:
+    if (receipt.get("sha256"), receipt.get("bytes")) != (digest.hexdigest(), count):
         raise IntegrityError("the bytes that arrived are not those that agentctl sent")
+    if left_out is not None:
+        told = records.left_out(receipt)
+        left_out.count, left_out.names = told.count, told.names
