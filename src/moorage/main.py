@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +55,26 @@ class Composition:
             return Versions(client, "")
         return Versions(client, client)
 
+    def session_names(self, data_dir: str, *, archived: bool) -> Sequence[str]:
+        from moorage import settings
+        from moorage.core.errors import MoorageError
+        from moorage.store.glance import session_names
+
+        try:
+            found = settings.load({"data_dir": data_dir}, self._environ, Path.cwd())
+        except (MoorageError, OSError):
+            return []
+        return session_names(found.data_dir, archived=archived)
+
+    def context_names(self, kubeconfig: str) -> Sequence[str]:
+        from moorage.core.errors import MoorageError
+        from moorage.kube import kubeconfig as kubeconfigs
+
+        try:
+            return kubeconfigs.context_names(kubeconfig or self.setting("kubeconfig") or None, self._environ)
+        except (MoorageError, OSError):
+            return []
+
     async def sessions(self, options: GlobalOptions) -> SessionVerbs:
         from moorage import settings as all_settings
         from moorage.engine.sources import Sources
@@ -75,7 +95,7 @@ class Composition:
         named = settings.text("kubeconfig") or None
         executors = Executors(store, connect, given, lambda: _contexts(named, self._environ))
         sources = Sources(settings.data_dir / "sources")
-        return Verbs(Parts(store, executors, sources, SystemClock(), SystemIds(), current_owner()))
+        return Verbs(Parts(store, executors, sources, SystemClock(), SystemIds(), current_owner(), patience=settings.request_timeout))
 
     async def open_store(self, settings: Settings) -> Store:
         """The store of the data folder. The crash tests put their own around it."""

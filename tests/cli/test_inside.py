@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -115,34 +114,3 @@ def test_attach_without_a_keyboard_passes_nothing_on(cli: Cli) -> None:
     assert cli("attach", "brisk-otter", "--from-start").code == 0
     assert ("attach", "brisk-otter", True) in cli.verbs.calls
     assert {"send_input", "close_input", "resize"}.isdisjoint(call[0] for call in cli.verbs.calls)
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_completion_script_names_the_program_and_asks_nobody(cli: Cli, shell: str) -> None:
-    result = cli("completion", shell)
-    assert result.code == 0
-    assert f"_MOORAGE_COMPLETE={shell}_complete" in result.text
-    assert cli.verbs.calls == []
-
-
-@pytest.mark.parametrize(
-    ("typed", "offered", "kept_out"),
-    [
-        ("moorage ", {"run", "ls", "template"}, {"check"}),
-        ("moorage r", {"run", "rm", "resume", "reset"}, {"ls"}),
-        ("moorage run --work", {"--workspace", "--workspace-size"}, {"--template"}),
-        ("moorage ls -o ", {"json", "yaml", "name"}, {""}),
-        ("moorage template ", {"check"}, {"run"}),
-        ("moorage completion ", {"bash", "zsh", "fish"}, {"run"}),
-    ],
-)
-def test_completion_offers_verbs_flags_and_values(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, typed: str, offered: set[str], kept_out: set[str]
-) -> None:
-    words = typed.split(" ")
-    monkeypatch.setenv("COMP_WORDS", typed)
-    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
-    cli.wiring.environ = {**os.environ, "_MOORAGE_COMPLETE": "bash_complete"}
-    found = {line.partition(",")[2] for line in cli().text.splitlines()}
-    assert offered <= found
-    assert found.isdisjoint(kept_out)

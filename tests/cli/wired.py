@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from moorage.cli.wiring import GlobalOptions, Versions
 from moorage.core.errors import MoorageError
+from moorage.core.session import Phase
 from tests.cli.scripted import Scripted
 
 
@@ -19,6 +20,7 @@ class ScriptedWiring:
     settings: dict[str, str] = field(default_factory=dict)
     broken: MoorageError | None = None
     options: GlobalOptions | None = None
+    contexts: tuple[str, ...] = ("kind-dev", "prod")
 
     async def sessions(self, options: GlobalOptions) -> Scripted:
         self.options = options
@@ -28,6 +30,13 @@ class ScriptedWiring:
 
     def versions(self) -> Versions:
         return Versions(client="0.1.0", helper="0.1.0")
+
+    def session_names(self, data_dir: str, *, archived: bool) -> list[str]:
+        shown = (Phase.ARCHIVED,) if not archived else ()
+        return [v.session.name for v in self.verbs.views if v.session.state.phase not in shown]
+
+    def context_names(self, kubeconfig: str) -> list[str]:
+        return [f"{kubeconfig}{name}" for name in self.contexts]
 
     def setting(self, key: str) -> str:
         return self.settings.get(key, "")

@@ -17,6 +17,7 @@ import click
 from moorage.cli import failures, flags
 from moorage.cli.command import State, VerbGroup
 from moorage.cli.overview import OVERVIEW
+from moorage.cli.suggesting import suggest_values
 from moorage.cli.terminal import OutputClosed, Terminal
 from moorage.cli.text import nearest
 from moorage.cli.verbs import VERBS
@@ -78,10 +79,12 @@ def root_command() -> Root:
         ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_print_version
     )
     version.help = "Print the version of this program."
+    params = [*flags.global_flags(), version]
+    suggest_values(params)
     return Root(
         PROGRAM,
         callback=_root,
-        params=[*flags.global_flags(), version],
+        params=params,
         invoke_without_command=True,
         help="Runs AI agents on Kubernetes: one session, one Pod, one workspace that outlives it.",
         context_settings={"terminal_width": 80},

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from moorage.cli import flags
+from moorage.cli.suggesting import suggest_values
 from moorage.cli.terminal import Terminal
 from moorage.cli.text import nearest
 from moorage.cli.wiring import GlobalOptions, Wiring
@@ -70,6 +71,7 @@ class VerbCommand(click.Command):
     ) -> None:
         kwargs.setdefault("options_metavar", "[FLAGS]")
         kwargs["params"] = [*(kwargs.get("params") or []), *flags.global_flags()]
+        suggest_values(kwargs["params"])
         super().__init__(*args, **kwargs)
         self.examples = examples
         self.takes_command = takes_command

@@ -1,7 +1,7 @@
 """Completion for bash, zsh and fish: the scripts, and the answers they ask the program for.
 
-``verbs.completion`` prints a script; ``cli.app`` calls ``complete`` when a shell asks for words. Completion
-opens no cluster: it knows verbs, flags and the values of choices.
+``verbs.completion`` prints a script; ``cli.app`` calls ``complete`` when a shell asks for words. What is
+offered for a value is in ``cli.suggesting``. Completion opens no cluster.
 """
 
 from __future__ import annotations

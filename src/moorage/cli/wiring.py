@@ -6,7 +6,7 @@ so that ``moorage --help`` loads none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -51,6 +51,13 @@ class Wiring(Protocol):
         configured but broken executor fails here, it is never replaced by another."""
 
     def versions(self) -> Versions: ...
+
+    def session_names(self, data_dir: str, *, archived: bool) -> Sequence[str]:
+        """For completion: the sessions on record, newest first. ``data_dir`` as typed, "" when it was not.
+        Asks no cluster, never raises; [] where nothing can be read."""
+
+    def context_names(self, kubeconfig: str) -> Sequence[str]:
+        """For completion: the contexts of the kubeconfig, as typed or "". Never raises."""
 
     def setting(self, key: str) -> str:
         """Default of a flag from ``MOORAGE_<KEY>``, project or user file; "" when unset. ``key`` is the

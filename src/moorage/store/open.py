@@ -10,6 +10,7 @@ from moorage.core.session import OUTPUT_LIMIT
 from moorage.ports import store as ports
 from moorage.store.database import Database, OnWrite, connect
 from moorage.store.folder import make_folder, opening, prepare_sqlite
+from moorage.store.glance import DATABASE_NAME
 from moorage.store.installation import Installation
 from moorage.store.keys import FILE_NAME, SecretKey, discard_unfinished, make_key, read_key
 from moorage.store.leases import SqlLeases
@@ -17,8 +18,6 @@ from moorage.store.migrate import migrate
 from moorage.store.secrets import SqlSecrets, any_secret
 from moorage.store.sessions import SqlSessions
 from moorage.store.transcripts import SqlTranscripts
-
-DATABASE_NAME = "moorage.db"
 
 
 class SqlStore:

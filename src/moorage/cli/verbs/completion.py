@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from moorage.cli.command import Call, verb
-from moorage.cli.completion import SHELLS, script
+from moorage.cli.completion import script
 from moorage.cli.verbs import VERBS
 
 
@@ -14,14 +14,15 @@ from moorage.cli.verbs import VERBS
     help=VERBS["completion"].summary
     + """
 
-    SHELL is bash, zsh or fish.""",
+    SHELL is bash, zsh or fish. Completed are verbs, flags, values of choices, files, names of sessions and
+    contexts; no cluster is asked.""",
     examples=(
         'eval "$(moorage completion bash)"',
         'eval "$(moorage completion zsh)"',
         "moorage completion fish > ~/.config/fish/completions/moorage.fish",
     ),
 )
-@click.argument("shell", metavar="SHELL", shell_complete=lambda ctx, param, typed: list(SHELLS))
+@click.argument("shell", metavar="SHELL")
 async def command(call: Call, shell: str) -> int:
     call.terminal.data(script(shell))
     return 0

@@ -17,11 +17,11 @@ from moorage.core.errors import UsageError
     The same as `moorage VERB --help`; without VERB all verbs and global flags.""",
     examples=("moorage help", "moorage help run", "moorage help template check"),
 )
-@click.argument("words", nargs=-1, metavar="[VERB…]")
-async def command(call: Call, words: tuple[str, ...]) -> int:
+@click.argument("verbs", nargs=-1, metavar="[VERB…]")
+async def command(call: Call, verbs: tuple[str, ...]) -> int:
     ctx = click.get_current_context().find_root()
     shown: click.Command = ctx.command
-    for word in words:
+    for word in verbs:
         if not isinstance(shown, VerbGroup):
             raise UsageError(
                 f"{ctx.command_path} has no verbs of its own", hint=f"`{ctx.command_path} --help` explains it"

@@ -17,11 +17,11 @@ from moorage.core.errors import UsageError
 from moorage.core.session import AgentExit, Phase
 from moorage.ports.sessions import SessionView
 
-_WORDS = ("Starting", "Running", "Paused", "Unhealthy", "Stopping", "Stopped", "Failed", "Unknown")
+WORDS = ("Starting", "Running", "Paused", "Unhealthy", "Stopping", "Stopped", "Failed", "Unknown")
 AGENT_CELLS = 40
 """Terminal cells of a command in a table, also in a pipe; -o wide and json show all of it."""
 
-_SORTS = ("name", "age", "status")
+SORTS = ("name", "age", "status")
 
 
 @verb(
@@ -41,10 +41,10 @@ async def command(
     call: Call, everything: bool, all_namespaces: bool, state: tuple[str, ...], sort_by: str
 ) -> int:
     wanted = {_status_word(word) for word in state}
-    if sort_by not in _SORTS:
+    if sort_by not in SORTS:
         raise UsageError(
             f"{sort_by!r} is no value for --sort-by",
-            hint=f"use one of: {', '.join(_SORTS)}",
+            hint=f"use one of: {', '.join(SORTS)}",
             field="--sort-by",
         )
     namespace = "" if all_namespaces else call.default("namespace", call.options.namespace)
@@ -89,10 +89,10 @@ def _ending(exit: AgentExit) -> str:
 
 
 def _status_word(word: str) -> str:
-    for known in _WORDS:
+    for known in WORDS:
         if known.lower() == word.lower():
             return known
-    raise UsageError(f"{word!r} is no status word", hint=f"use one of: {', '.join(_WORDS)}", field="--state")
+    raise UsageError(f"{word!r} is no status word", hint=f"use one of: {', '.join(WORDS)}", field="--state")
 
 
 def _key(view: SessionView, sort_by: str) -> tuple[object, ...]:
@@ -100,7 +100,7 @@ def _key(view: SessionView, sort_by: str) -> tuple[object, ...]:
     if sort_by == "name":
         return (name,)
     if sort_by == "status":
-        return (_WORDS.index(view.word) if view.word in _WORDS else len(_WORDS), name)
+        return (WORDS.index(view.word) if view.word in WORDS else len(WORDS), name)
     return (-view.session.created_at, name)
 
 
