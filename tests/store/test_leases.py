@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +16,17 @@ from moorage.core.errors import Conflict, NotFound
 from moorage.ports.link import Output
 from moorage.ports.store import Owner, Store
 from moorage.store import current_owner
+from moorage.store.owners import start_time
 from tests.store.samples import ELSEWHERE, a_session, leased
 
 OTHER = Owner("third-host", 1, "1")
+HOLD = "import sys; print('ready', flush=True); sys.stdin.read()"
 
 
 async def test_somebody_elses_live_lease_is_kept_and_named(store: Store) -> None:
     lease = await leased(store)
     assert await store.leases.acquire(lease.session_id, OTHER) is None
-    assert await store.leases.holder(lease.session_id) == str(ELSEWHERE)
+    assert await store.leases.holder(lease.session_id) == "pid 4242 on another-host"
     assert await store.leases.renew(lease)
 
 
@@ -36,7 +40,7 @@ async def test_a_lease_that_ran_out_goes_to_the_next_and_its_old_holder_can_do_n
     assert taken.took_over, "its holder may wake up again, so its acts must be shut out"
     assert not await store.leases.renew(lease)
     await store.leases.release(lease)
-    assert await store.leases.holder(lease.session_id) == str(OTHER)
+    assert await store.leases.holder(lease.session_id) == "pid 1 on third-host"
     with pytest.raises(Conflict):
         await store.transcripts.append(lease.session_id, Output(0, b"late"), lease)
 
@@ -124,3 +128,35 @@ async def test_a_holder_on_this_host_is_replaced_at_once_only_when_it_is_dead(
 async def test_the_same_pid_on_another_host_says_nothing(store: Store) -> None:
     await leased(store, owner=replace(_gone(), host="another-host"))
     assert await store.leases.acquire("s00000000001", current_owner()) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["/opt/venv/bin/moorage", "run", "-e", "TOKEN=s3cr3t", "--", "agent"], "moorage run"),
+        (["moorage", "--context", "prod", "stop", "brisk-otter"], "moorage stop"),
+        (["moorage", "-q", "run", "--template", "pod.yaml", "-e", "s3cr3t"], "moorage"),
+        (["/src/moorage/__main__.py", "attach", "demo"], "moorage attach"),
+        (["-c", "pass"], "sleep"),
+    ],
+    ids=" ".join,
+)
+async def test_a_holder_on_this_machine_is_named_by_its_verb_and_pid_and_by_no_other_word(
+    store: Store, words: list[str], told: str
+) -> None:
+    program = ["sleep", "60"] if told == "sleep" else [sys.executable, "-c", HOLD, *words]
+    process = await asyncio.create_subprocess_exec(
+        *program, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        if told != "sleep":
+            assert process.stdout is not None
+            assert await process.stdout.readline() == b"ready\n"
+        started = start_time(process.pid)
+        assert started is not None
+        lease = await leased(store, owner=Owner(current_owner().host, process.pid, started))
+        holder = await store.leases.holder(lease.session_id)
+        assert holder == f"{told} (pid {process.pid} on this machine)"
+    finally:
+        process.kill()
+        await process.wait()

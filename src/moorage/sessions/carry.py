@@ -56,7 +56,7 @@ async def drive_or_wait(parts: Parts, session: Session, report: Report, reached:
         if lease is None:
             if not waiting:
                 holder = await parts.store.leases.holder(session.id)
-                report(Progress("warning", f"{session.name} is driven by {holder}; waiting for it to act"))
+                report(Progress("warning", _waiting(session.name, holder)))
             waiting = True
             await parts.clock.sleep(POLL)
             current = await parts.store.sessions.get(session.id)
@@ -73,6 +73,13 @@ async def drive_or_wait(parts: Parts, session: Session, report: Report, reached:
             return await owner.drive(reached)
         finally:
             await owner.close()
+
+
+def _waiting(name: str, holder: str) -> str:
+    return (
+        f"{name} is driven by {holder or 'another process'}: it was asked, and we wait for it to act. "
+        "Should it hang, end that process: the agent runs on, and we go on from there"
+    )
 
 
 def _progress_only(report: Report) -> Callable[[Happening], None]:

@@ -16,7 +16,7 @@ from moorage.core.errors import Conflict, NotFound
 from moorage.ports.store import Lease, Owner
 from moorage.store import tables
 from moorage.store.database import Database, database_now
-from moorage.store.owners import died_here
+from moorage.store.owners import current_owner, describe, died_here
 
 _columns = tables.leases.c
 
@@ -31,10 +31,10 @@ async def require(connection: AsyncConnection, session_id: str, lease: Lease) ->
     if row is None:
         raise NotFound(f"there is no session {session_id}", field=session_id)
     if lease.session_id != session_id or (row.fence, row.owner) != (lease.fence, lease.owner):
-        holder = f"{row.owner} (fence {row.fence})" if row.owner else "nobody"
+        holder = describe(Owner(row.host, row.pid, row.started), current_owner()) if row.owner else "nobody"
         raise Conflict(
-            f"session {session_id} is no longer ours to change: fence {lease.fence} of {lease.owner} is "
-            f"over, now {holder} holds it",
+            f"session {session_id} is no longer ours to change: fence {lease.fence} is over, "
+            f"now {holder} holds it (fence {row.fence})",
             field=session_id,
             hint="the other process goes on with it; look with: moorage ls",
         )
@@ -104,10 +104,13 @@ class SqlLeases:
         """Who holds it, for messages; "" when nobody does, or the lease ran out."""
 
         async def work(connection: AsyncConnection) -> str:
-            query = sa.select(_columns.owner).where(
-                _columns.session_id == session_id, _columns.expires_at > database_now()
+            query = sa.select(_columns.host, _columns.pid, _columns.started).where(
+                _columns.session_id == session_id,
+                _columns.expires_at > database_now(),
+                _columns.owner != "",
             )
-            return (await connection.execute(query)).scalar_one_or_none() or ""
+            row = (await connection.execute(query)).one_or_none()
+            return describe(Owner(row.host, row.pid, row.started), current_owner()) if row else ""
 
         return await self._database.read(work)
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import socket
 from pathlib import Path
 
 from moorage.ports.store import Owner
 
 _PROC = Path("/proc")
+_PROGRAM = re.compile(r"(?:.*/)?moorage(?:/__main__\.py)?")
+_VERB = re.compile(r"[a-z]{2,12}")
 
 
 def current_owner() -> Owner:
@@ -37,6 +40,30 @@ def died_here(holder: Owner, us: Owner) -> bool:
     except PermissionError:
         return False
     return False
+
+
+def describe(holder: Owner, us: Owner) -> str:
+    """Who a holder is, for messages: ``moorage run (pid 4242 on this machine)``, ``pid 7 on build-3``."""
+    if holder.host != us.host:
+        return f"pid {holder.pid} on {holder.host.partition('/')[0]}"
+    return f"{_command(holder.pid)} (pid {holder.pid} on this machine)"
+
+
+def _command(pid: int) -> str:
+    """``moorage VERB`` of a running process. The rest of its words is left out: they may hold a secret."""
+    try:
+        words = (_PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return "a process"
+    program = next((at for at, word in enumerate(words) if _PROGRAM.fullmatch(word)), None)
+    if program is None:
+        return Path(words[0]).name or "a process"
+    before = "moorage"
+    for word in words[program + 1 :]:
+        if not before.startswith("-") and _VERB.fullmatch(word):  # a word after a flag may be its value
+            return f"moorage {word}"
+        before = word
+    return "moorage"
 
 
 def _host() -> str:
