@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("cli", "sessions", "engine", "kube", "store", "ports", "core")
+PACKAGES = ("cli", "sessions", "engine", "kube", "store", "embedded", "ports", "core")
 
 
 @pytest.fixture
@@ -49,6 +49,7 @@ REFUSED = {
     "the command line uses an adapter": ("cli/run.py", "import moorage.kube"),
     "the command line uses the sessions of this process": ("cli/run.py", "import moorage.sessions"),
     "siblings use each other": ("store/rows.py", "import moorage.kube"),
+    "the embedded cluster uses the adapter that talks to it": ("embedded/api.py", "import moorage.kube"),
     "settings are read below main": ("engine/act.py", "import moorage.settings"),
     "settings are read by a verb": ("cli/run.py", "import moorage.settings"),
     "a package without a place": ("helpers.py", "x = 1"),

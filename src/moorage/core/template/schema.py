@@ -41,7 +41,7 @@ def _paragraphs() -> dict[str, str]:
 @cache
 def fields(type_name: str) -> dict[str, FieldType]:
     """Fields of a type by name, e.g. ``fields("Container")``. Raises KeyError for an unknown type."""
-    return dict(_read(word) for word in _paragraphs()[type_name].split())
+    return dict(read_field(word) for word in _paragraphs()[type_name].split())
 
 
 def types() -> frozenset[str]:
@@ -63,7 +63,8 @@ def spell(parts: Parts) -> str:
     return path
 
 
-def _read(word: str) -> tuple[str, FieldType]:
+def read_field(word: str) -> tuple[str, FieldType]:
+    """One word of a table in this notation: the field's name and what it holds."""
     word, _, values = word.partition("=")
     name, _, kind = word.partition(":")
     required = name.endswith("!")

@@ -1,0 +1,206 @@
+"""What a server fills in where an object leaves something open. Pure; changes the object it is given.
+
+Called by the registry after decoding, before admission and checks.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+from moorage.core.kinds import Json
+from moorage.embedded.registry.amounts import amount_of
+
+_SERVICE_ACCOUNT_SECONDS = 3600
+
+
+def set_defaults(kind: str, obj: Json) -> None:
+    """Fill in ``obj``, an object of ``kind``."""
+    match kind:
+        case "Pod":
+            obj.setdefault("spec", {})
+            pod_spec(obj["spec"])
+            status = obj.setdefault("status", {})
+            status.setdefault("phase", "Pending")
+            status.setdefault("qosClass", qos(obj["spec"]))
+        case "PodTemplate":
+            template = obj.setdefault("template", {})
+            template.setdefault("metadata", {})
+            pod_spec(template.setdefault("spec", {}))
+        case "Namespace":
+            labels = obj["metadata"].setdefault("labels", {})
+            labels["kubernetes.io/metadata.name"] = obj["metadata"].get("name", "")
+            obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
+            obj.setdefault("status", {}).setdefault("phase", "Active")
+        case "PersistentVolumeClaim":
+            spec = obj.setdefault("spec", {})
+            spec.setdefault("volumeMode", "Filesystem")
+            if "dataSource" in spec or "dataSourceRef" in spec:
+                _same_source(spec)
+            obj.setdefault("status", {}).setdefault("phase", "Pending")
+        case "PersistentVolume":
+            spec = obj.setdefault("spec", {})
+            spec.setdefault("volumeMode", "Filesystem")
+            spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
+            obj.setdefault("status", {}).setdefault("phase", "Pending")
+        case "StorageClass":
+            obj.setdefault("reclaimPolicy", "Delete")
+            obj.setdefault("volumeBindingMode", "Immediate")
+        case "Secret":
+            obj.setdefault("type", "Opaque")
+            _string_data(obj)
+        case "PriorityClass":
+            obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
+        case "RoleBinding" | "ClusterRoleBinding":
+            _bindings(obj)
+        case "ResourceQuota" | "Node":
+            obj.setdefault("spec", {})
+            obj.setdefault("status", {})
+
+
+def pod_spec(spec: Json) -> None:
+    """Defaults of a PodSpec, in place."""
+    for name, value in (
+        ("restartPolicy", "Always"),
+        ("terminationGracePeriodSeconds", 30),
+        ("dnsPolicy", "ClusterFirst"),
+        ("schedulerName", "default-scheduler"),
+        ("enableServiceLinks", True),
+    ):
+        spec.setdefault(name, value)
+    spec.setdefault("securityContext", {})
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
+    for container in every_container(spec):
+        _container(container, host_network=bool(spec.get("hostNetwork")))
+    for volume in spec.get("volumes") or ():
+        _volume(volume)
+    for constraint in spec.get("topologySpreadConstraints") or ():
+        constraint.setdefault("nodeAffinityPolicy", "Honor")
+        constraint.setdefault("nodeTaintsPolicy", "Ignore")
+    if spec.get("containers") == []:
+        del spec["containers"]
+
+
+def every_container(spec: Json) -> Iterator[Json]:
+    """Ordinary, init and ephemeral containers of a PodSpec."""
+    for part in ("initContainers", "containers", "ephemeralContainers"):
+        yield from spec.get(part) or ()
+
+
+def _container(container: Json, *, host_network: bool) -> None:
+    container.setdefault("resources", {})
+    resources = container["resources"]
+    for name, value in (resources.get("limits") or {}).items():
+        resources.setdefault("requests", {}).setdefault(name, value)
+    container.setdefault("terminationMessagePath", "/dev/termination-log")
+    container.setdefault("terminationMessagePolicy", "File")
+    container.setdefault("imagePullPolicy", _pull_policy(container.get("image") or ""))
+    for port in container.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+        if host_network and port.get("containerPort"):
+            port.setdefault("hostPort", port["containerPort"])
+    for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if isinstance(container.get(probe), dict):
+            _probe(container[probe])
+    for handler in (container.get("lifecycle") or {}).values():
+        if isinstance(handler, dict):
+            _handler(handler)
+    for variable in container.get("env") or ():
+        reference = (variable.get("valueFrom") or {}).get("fieldRef")
+        if reference is not None:
+            reference.setdefault("apiVersion", "v1")
+        amount = (variable.get("valueFrom") or {}).get("resourceFieldRef")
+        if amount is not None:
+            amount.setdefault("divisor", "0")
+
+
+def _pull_policy(image: str) -> str:
+    name = image.rpartition("/")[2]
+    if "@" in name:
+        return "IfNotPresent"
+    tag = name.partition(":")[2]
+    return "Always" if tag in ("", "latest") else "IfNotPresent"
+
+
+def _probe(probe: Json) -> None:
+    for name, value in (
+        ("timeoutSeconds", 1),
+        ("periodSeconds", 10),
+        ("successThreshold", 1),
+        ("failureThreshold", 3),
+    ):
+        probe.setdefault(name, value)
+    _handler(probe)
+
+
+def _handler(handler: Json) -> None:
+    if isinstance(handler.get("httpGet"), dict):
+        handler["httpGet"].setdefault("path", "/")
+        handler["httpGet"].setdefault("scheme", "HTTP")
+    if isinstance(handler.get("grpc"), dict):
+        handler["grpc"].setdefault("service", "")
+
+
+_MODES = ("configMap", "secret", "downwardAPI", "projected")
+
+
+def _volume(volume: Json) -> None:
+    if set(volume) <= {"name"}:
+        volume["emptyDir"] = {}
+    for name in _MODES:
+        if isinstance(volume.get(name), dict):
+            volume[name].setdefault("defaultMode", 420)
+    if isinstance(volume.get("hostPath"), dict):
+        volume["hostPath"].setdefault("type", "")
+    for source in (volume.get("projected") or {}).get("sources") or ():
+        if isinstance(source.get("serviceAccountToken"), dict):
+            source["serviceAccountToken"].setdefault("expirationSeconds", _SERVICE_ACCOUNT_SECONDS)
+        _field_references(source.get("downwardAPI"))
+    _field_references(volume.get("downwardAPI"))
+
+
+def _field_references(source: Any) -> None:
+    for item in (source or {}).get("items") or ():
+        if isinstance(item.get("fieldRef"), dict):
+            item["fieldRef"].setdefault("apiVersion", "v1")
+
+
+def qos(spec: Json) -> str:
+    """The quality of service class a Pod gets."""
+    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    amounts = [
+        (c.get("resources") or {}).get(part) or {} for c in containers for part in ("requests", "limits")
+    ]
+    if not any(amount_of(found.get(name)) for found in amounts for name in ("cpu", "memory")):
+        return "BestEffort"
+    for container in containers:
+        resources = container.get("resources") or {}
+        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+        for name in ("cpu", "memory"):
+            if not amount_of(limits.get(name)) or amount_of(limits[name]) != amount_of(requests.get(name)):
+                return "Burstable"
+    return "Guaranteed"
+
+
+def _same_source(spec: Json) -> None:
+    """A claim's two ways to name its source say the same."""
+    source = spec.get("dataSource") or spec.get("dataSourceRef")
+    spec.setdefault("dataSource", source)
+    spec.setdefault("dataSourceRef", source)
+
+
+def _string_data(obj: Json) -> None:
+    for key, value in (obj.pop("stringData", None) or {}).items():
+        obj.setdefault("data", {})[key] = base64.b64encode(value.encode()).decode()
+
+
+def _bindings(obj: Json) -> None:
+    reference = obj.get("roleRef")
+    if isinstance(reference, dict):
+        reference.setdefault("apiGroup", "rbac.authorization.k8s.io")
+    for subject in obj.get("subjects") or ():
+        if subject.get("kind") in ("User", "Group"):
+            subject.setdefault("apiGroup", "rbac.authorization.k8s.io")

@@ -1,0 +1,1 @@
+"""Objects and the log of their changes, kept in a folder."""
