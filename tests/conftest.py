@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--cluster") or os.environ.get("CI") == "true":
         os.environ[ASKED] = "1"  # the workers of pytest-xdist and the table of skips read it here
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a run that is ended takes its cluster down
     testrun.begin_run()
 
 
