@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from moorage.core.errors import Conflict, MoorageError, NotFound, SessionFailed, UsageError
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS
-from moorage.core.session import HelperSpec, Session
+from moorage.core.session import HelperSpec, Session, SourceSpec
 from moorage.ports.sessions import LaunchRequest
 
 from .fake_cluster import FORBIDDEN, status
@@ -43,10 +44,19 @@ async def test_what_the_server_would_refuse_is_never_recorded(stage: Stage, reso
         {"env": {"MOORAGE_X": "1"}},
         {"env": {"A=B": "1"}},
         {"helper": HelperSpec("image")},
+        {"helper": HelperSpec("image", "registry.example/helper:1.0")},
         {"main_container": "other"},
         {"platform": "linux/s390x"},
     ],
-    ids=["source", "reserved env", "bad env", "no helper image", "no such container", "platform"],
+    ids=[
+        "source",
+        "reserved env",
+        "bad env",
+        "no helper image",
+        "helper tag",
+        "no such container",
+        "platform",
+    ],
 )
 async def test_what_can_be_refused_is_refused_before_anything_is_recorded(
     stage: Stage, fault: dict[str, Any]
@@ -63,18 +73,47 @@ async def nothing_kept(stage: Stage) -> None:
         await stage.record()
 
 
-async def test_a_name_that_is_taken_leaves_nothing_of_the_second_session(
+async def test_a_name_that_is_taken_is_told_by_name_before_the_source_is_read(
+    stage: Stage, tmp_path: Path
+) -> None:
+    first = await stage.launch()
+    with pytest.raises(Conflict) as taken:
+        await stage.launch(source=str(tmp_path / "nowhere"))
+    assert taken.value.message == "there is a session named calm-cove already"
+    assert first.id not in taken.value.message + taken.value.hint
+    for command in ("--name", "moorage describe calm-cove", "moorage rm calm-cove"):
+        assert command in taken.value.hint
+
+
+async def test_what_cannot_come_with_a_source_is_said(stage: Stage, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "kept").write_text("")
+    for number in range(12):
+        os.mkfifo(tree / f"p\x1b[2J{number:02}")
+    await stage.launch(source=str(tree))
+    (warning,) = [said.message for said in stage.said if said.step == "warning"]
+    assert "neither file, directory nor link: 12 entries: p00, p01, p02" in warning
+    assert warning.endswith("p09, and 2 more")
+
+
+async def test_a_name_taken_while_a_source_is_read_leaves_nothing_of_the_second_session(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await stage.launch()
     offered: list[str] = []
-    add = stage.store.sessions.add
+    add, prepare = stage.store.sessions.add, stage.parts.sources.prepare
 
     async def noted(session: Session, secrets: Mapping[str, bytes]) -> None:
         offered.extend(secrets)
         await add(session, secrets)
 
-    monkeypatch.setattr(stage.store.sessions, "add", noted)
+    async def overtaken(*args: Any) -> SourceSpec:
+        spec = await prepare(*args)
+        await stage.launch()
+        monkeypatch.setattr(stage.store.sessions, "add", noted)
+        return spec
+
+    monkeypatch.setattr(stage.parts.sources, "prepare", overtaken)
     (tmp_path / "tree").mkdir()
     with pytest.raises(Conflict):
         await stage.launch(source=str(tmp_path / "tree"), env={"A": "1"})

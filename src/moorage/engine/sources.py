@@ -55,15 +55,18 @@ class Sources:
                 else:
                     path.unlink(missing_ok=True)
 
-    async def prepare(self, location: str, ref: str, session_id: str) -> SourceSpec:
-        """Clone or read ``location`` now and pin what it holds. Raises UsageError, NotFound."""
+    async def prepare(
+        self, location: str, ref: str, session_id: str, left_out: list[str] | None = None
+    ) -> SourceSpec:
+        """Clone or read ``location`` now and pin what it holds. Names of sockets, pipes and devices, which
+        do not come along, are added to ``left_out``. Raises UsageError, NotFound."""
         url = parse_git_url(location)
         self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f"{session_id}-", dir=self._spool))
         try:
             if url is not None:
                 return await self._from_url(url, ref, session_id, work)
-            return await self._from_path(location, ref, session_id, work)
+            return await self._from_path(location, ref, session_id, work, left_out)
         finally:
             await asyncio.to_thread(shutil.rmtree, work, ignore_errors=True)
 
@@ -75,7 +78,9 @@ class Sources:
         marker = await self._pack(tree, session_id)
         return SourceSpec(kind="url", location=url.clean, ref=ref, commit=commit, marker=marker)
 
-    async def _from_path(self, location: str, ref: str, session_id: str, work: Path) -> SourceSpec:
+    async def _from_path(
+        self, location: str, ref: str, session_id: str, work: Path, left_out: list[str] | None
+    ) -> SourceSpec:
         path = Path(location).expanduser().absolute()
         if not path.exists():
             raise NotFound(
@@ -92,7 +97,8 @@ class Sources:
                     field="source_ref",
                     hint="leave out --source-ref, or name the top directory of a repository",
                 )
-            return SourceSpec(kind="path", location=str(path), marker=await self._pack(path, session_id))
+            marker = await self._pack(path, session_id, left_out)
+            return SourceSpec(kind="path", location=str(path), marker=marker)
         tree = work / "tree"
         await clone(str(path), tree, ref=ref)
         await set_origin(path, tree)
@@ -102,11 +108,13 @@ class Sources:
         commit, marker = await head_commit(tree), await self._pack(tree, session_id)
         return SourceSpec(kind="path", location=str(path), ref=ref, commit=commit, marker=marker)
 
-    async def _pack(self, tree: Path, session_id: str) -> str:
+    async def _pack(self, tree: Path, session_id: str, left_out: list[str] | None = None) -> str:
         """Write the spool file; its SHA-256 is the marker of the filled workspace."""
         final = self._file(session_id)
         part = final.with_suffix(".part")
-        await asyncio.to_thread(write_tar, tree, part)
+        omitted = await asyncio.to_thread(write_tar, tree, part)
+        if left_out is not None:
+            left_out += omitted
         digest = await asyncio.to_thread(_sha256, part)
         os.replace(part, final)
         return f"sha256:{digest}"

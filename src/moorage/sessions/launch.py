@@ -12,10 +12,12 @@ import hashlib
 import msgspec
 
 from moorage.core.bootstrap import entrypoint
+from moorage.core.cleaning import clean
 from moorage.core.command import check_command_size
 from moorage.core.diagnosis import diagnose_api
 from moorage.core.errors import (
     ApiError,
+    Conflict,
     DocumentError,
     MoorageError,
     NotFound,
@@ -23,6 +25,7 @@ from moorage.core.errors import (
     SessionFailed,
     UsageError,
 )
+from moorage.core.helper_spec import check_helper
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json
 from moorage.core.names import claim_name, generated_name, pod_name, valid_session_name
 from moorage.core.session import (
@@ -46,18 +49,23 @@ from moorage.core.workspace_spec import check_workspace
 from moorage.ports.cluster import Cluster
 from moorage.ports.sessions import LaunchRequest, Progress, Report
 from moorage.sessions.parts import Parts
+from moorage.sessions.storage_check import check_storage
 
 DRY_RUN_NONCE = "0" * 64
+MOST_NAMES = 10
+"""So many names of what a source leaves out are told."""
 
 
 async def draft(parts: Parts, request: LaunchRequest, report: Report) -> Session:
     """A checked session, not yet on record and without source or secrets."""
     _check(request)
+    await _check_name(parts, request.name)
     cluster = await parts.executors.cluster(parts.executors.chosen())
     checked = await _check_template(request, cluster)
     for warning in checked.warnings:
         report(Progress("warning", f"{warning.field}: {warning.message}"))
     session = await _compose(parts, request, checked, cluster)
+    await check_storage(parts, cluster, session)
     await _dry_run(session, cluster)
     return session
 
@@ -77,8 +85,11 @@ async def _record(parts: Parts, request: LaunchRequest, session: Session, report
     source: SourceSpec | None = None
     if request.source:
         report(Progress("source", f"reading {_shown(request.source)}"))
-        source = await parts.sources.prepare(request.source, request.source_ref, session.id)
+        left_out: list[str] = []
+        source = await parts.sources.prepare(request.source, request.source_ref, session.id, left_out)
         report(Progress("source", f"{source.location} at {source.commit or 'no commit'}"))
+        if left_out:
+            report(Progress("warning", _left_out(left_out)))
     session = msgspec.structs.replace(session, source=source)
     secrets = {session.inventory.bootstrap_ref: parts.ids.nonce().encode()}
     if session.agent.env_ref:
@@ -106,14 +117,27 @@ def _check(request: LaunchRequest) -> None:
     check_command_size(request.argv, request.env)
     named = valid_session_name(request.name) if request.name else None
     problems = [*([named] if named else []), *check_workspace(request.workspace), *_check_env(request)]
-    if request.helper.source == "image" and not request.helper.image:
-        problems.append(
-            Problem("helper.image", "required", "an image is needed", "name it with --helper-image")
-        )
+    problems += check_helper(request.helper)
     if problems:
         first = problems[0]
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise UsageError(first.message + more, field=first.field, hint=first.hint)
+
+
+async def _check_name(parts: Parts, name: str) -> None:
+    """A name that is taken is told before a source is read; the store has the last word."""
+    if not name:
+        return
+    try:
+        taken = await parts.store.sessions.get(name)
+    except NotFound:
+        return
+    raise Conflict(
+        f"there is a session named {taken.name} already",
+        field="name",
+        hint=f"choose another --name, look at that one with: moorage describe {taken.name}; "
+        f"or remove it: moorage rm {taken.name}",
+    )
 
 
 async def _check_template(request: LaunchRequest, cluster: Cluster) -> CheckedTemplate:
@@ -246,6 +270,14 @@ async def _dry_run(session: Session, cluster: Cluster) -> None:
         except ApiError as error:
             why = diagnose_api(error.problem, f"create {resource.kind} (dry run)")
             raise SessionFailed(why.message, hint=why.hint, details={"category": why.category}) from error
+
+
+def _left_out(names: list[str]) -> str:
+    """Sockets, pipes and devices of a source cannot come along."""
+    first = ", ".join(clean(name, 200) for name in names[:MOST_NAMES])
+    more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    entries = "1 entry" if len(names) == 1 else f"{len(names)} entries"
+    return f"left out of the source, neither file, directory nor link: {entries}: {first}{more}"
 
 
 def _shown(source: str) -> str:

@@ -214,7 +214,8 @@ async def _unknown(connection: AsyncConnection, wanted: str) -> NotFound:
 
 def _taken(session: Session) -> Conflict:
     return Conflict(
-        f"there is a session with the name {session.name} or the id {session.id} already",
+        f"there is a session named {session.name} already",
         field=session.name,
-        hint=f"choose another --name, or remove it with: moorage rm {session.name}",
+        hint=f"choose another --name, look at that one with: moorage describe {session.name}; "
+        f"or remove it: moorage rm {session.name}",
     )

@@ -52,14 +52,6 @@ STARTS = {
         ("node affinity/selector",),
         spec={"nodeSelector": {"disk": "made-of-cheese"}},
     ),
-    "a claim that is not there": Case(
-        "claim",
-        ("absent-claim", "--claim"),
-        flags=("--workspace", "existing_claim", "--claim", "absent-claim"),
-    ),
-    "a storage class that is not there": Case(
-        "claim", ("no-such-class", "--storage-class"), flags=("--storage-class", "no-such-class")
-    ),
     "a ConfigMap that is not there": Case(
         "config",
         ("absent-config",),
@@ -83,6 +75,16 @@ def test_a_start_that_cannot_work_is_diagnosed_and_releases_its_pod(
 
     moorage("rm", "-y", "poor")
     assert objects(kubectl, namespace) == ""
+
+
+@pytest.mark.parametrize("flag", ["--claim", "--storage-class"])
+def test_a_slip_in_the_name_of_storage_leaves_nothing_behind(
+    cluster: RealCluster, moorage: Moorage, template: Template, namespace: str, flag: str
+) -> None:
+    args = moorage.run_args("--name", "slip", flag, "no-such-thing", template=template(), command=["true"])
+    told(moorage(*args, code=OWN_FAILURE), "claim", "no-such-thing does not exist", flag)
+    assert moorage("ls", "-a", "-o", "json").json()["items"] == []
+    assert objects(cluster.kubectl, namespace) == ""
 
 
 REFUSED = {
@@ -138,24 +140,17 @@ def test_what_pod_security_forbids_is_refused_with_the_fields_to_change(
 def test_a_failed_start_that_is_mended_goes_on_with_resume(
     cluster: RealCluster, moorage: Moorage, template: Template, namespace: str
 ) -> None:
-    args = moorage.run_args(
-        "--name", "later", "--claim", "later-claim", template=template(), command=["echo", "here"]
-    )
-    told(moorage(*args, code=OWN_FAILURE), "claim", "later-claim")
-    cluster.apply(
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": "later-claim", "namespace": namespace},
-            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "16Mi"}}},
-        }
-    )
+    written = template(main={"envFrom": [{"configMapRef": {"name": "later-config"}}]})
+    args = moorage.run_args("--workspace", "empty_dir", template=written, command=["sh", "-c", "echo $SAID"])
+    told(failed_start(moorage, "later", args), "config", "later-config")
+    meta = {"name": "later-config", "namespace": namespace}
+    cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"SAID": "here"}})
     moorage("resume", "later")
     moorage("attach", "later", "--from-start")
     assert moorage("logs", "later").out == b"here\n"
 
     moorage("rm", "-y", "later")
-    assert objects(cluster.kubectl, namespace) == "persistentvolumeclaim/later-claim\n"
+    assert objects(cluster.kubectl, namespace) == ""
 
 
 COUNT = ["sh", "-c", "echo x >> /workspace/f; wc -l < /workspace/f"]

@@ -53,6 +53,17 @@ def test_the_agent_cannot_change_a_helper_that_came_from_an_image(
     moorage(*moorage.run_args(*flags, template=template(), command=["sh", "-c", tamper]), code=0)
 
 
+def test_a_helper_image_that_is_not_pinned_is_refused_and_leaves_nothing(
+    cluster: RealCluster, moorage: Moorage, template: Template, namespace: str
+) -> None:
+    flags = ("--name", "loose", "--helper-image", "localhost/moorage-helper:test")
+    done = moorage(*moorage.run_args(*flags, template=template(), command=["true"]), code=2)
+    assert "  field: helper.image\n" in done.err
+    assert "@sha256:DIGEST" in done.err
+    moorage("describe", "loose", code=3)
+    assert objects(cluster.kubectl, namespace) == ""
+
+
 def test_a_helper_image_the_node_cannot_get_is_named(
     moorage: Moorage, template: Template, namespace: str
 ) -> None:
@@ -65,9 +76,11 @@ def test_a_helper_image_the_node_cannot_get_is_named(
 
 
 def test_a_helper_image_without_a_helper_is_told_from_a_bad_agent_image(
-    moorage: Moorage, template: Template
+    local_cluster: Cluster, moorage: Moorage, template: Template, tmp_path: Path
 ) -> None:
-    flags = ("--workspace", "empty_dir", "--helper-image", "localhost/busybox:test")
+    (tmp_path / "other").write_text("no helper\n")
+    image = Image("localhost/empty-helper:test", {"other": tmp_path / "other"})
+    flags = ("--workspace", "empty_dir", "--helper-image", import_pinned(local_cluster, image, tmp_path))
     run = moorage.run_args(*flags, template=template(), command=["true"])
     done = failed_start(moorage, "empty", run)
     told(done, "crash", "moorage-helper", "/agentctl")

@@ -7,7 +7,7 @@ to do next: ``core.plans`` does.
 
 from moorage.core.diagnosis.agent import diagnose_agent_exit, start_failure
 from moorage.core.diagnosis.api import diagnose_api
-from moorage.core.diagnosis.claim import claim_missing, diagnose_claim
+from moorage.core.diagnosis.claim import claim_missing, diagnose_claim, storage_class_missing
 from moorage.core.diagnosis.interruption import interruption_cause
 from moorage.core.diagnosis.pod import diagnose_pod
 from moorage.core.diagnosis.presence import PodPresence, Presence, deletion
@@ -25,4 +25,5 @@ __all__ = [
     "interruption_cause",
     "start_failure",
     "start_steps",
+    "storage_class_missing",
 ]

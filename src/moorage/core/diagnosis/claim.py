@@ -24,6 +24,15 @@ def claim_missing(name: str, namespace: str) -> Diagnosis:
     return diagnosis("claim", "ClaimMissing", message, hint=hint, terminal=True)
 
 
+def storage_class_missing(name: str, claim: str = "") -> Diagnosis:
+    """A class that a profile, command or ``claim`` names does not exist."""
+    message = f"storage class {name} does not exist"
+    if claim:
+        message = f"claim {claim} wants storage class {name}, which does not exist"
+    hint = "see: kubectl get storageclass; then give --storage-class NAME"
+    return diagnosis("claim", "StorageClassMissing", message, hint=hint, terminal=True)
+
+
 def diagnose_claim(
     claim: Json, events: Sequence[Json], storage_class: Observed[Json] = _NOT_ASKED
 ) -> Diagnosis | None:
@@ -41,9 +50,7 @@ def diagnose_claim(
         return None
     wanted = spec.get("storageClassName")
     if wanted and isinstance(storage_class, Absent) and not spec.get("volumeName"):
-        hint = "see: kubectl get storageclass; then give --storage-class NAME"
-        message = f"claim {name} wants storage class {wanted}, which does not exist"
-        return diagnosis("claim", "StorageClassMissing", message, hint=hint, terminal=True)
+        return storage_class_missing(str(wanted), str(name))
     return _from_events(str(name), own_events(claim, events))
 
 

@@ -49,6 +49,13 @@ def image_fault(text: str) -> tuple[str, str] | None:
     return None
 
 
+def is_pinned(text: str) -> bool:
+    """Names its content by a sha256 digest: every pull brings the same."""
+    found = _IMAGE.fullmatch(text[: _LONGEST + 1])
+    digest = (found["digest"] or "") if found is not None else ""
+    return digest.startswith("sha256:") and len(digest) == _SHA256_LENGTH
+
+
 def is_mutable(text: str) -> bool:
     """No digest, and no tag or one of FLOATING_TAGS: the next pull may bring something else."""
     found = _IMAGE.fullmatch(text[: _LONGEST + 1])

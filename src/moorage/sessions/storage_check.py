@@ -1,0 +1,83 @@
+"""Is the storage there that a launch names, and free? Called by ``sessions.launch``, before it records.
+
+Reads are most-recent and by exact name. Only a proved absence refuses: a denied or failed read decides
+nothing, the session's own start will tell. Never changes anything.
+"""
+
+from __future__ import annotations
+
+from moorage.core.diagnosis import claim_missing, diagnose_claim, storage_class_missing
+from moorage.core.errors import ApiError, Conflict, SessionFailed
+from moorage.core.kinds import CLAIMS, STORAGE_CLASSES, Json, Resource
+from moorage.core.observed import Absent, Observed, Present, from_problem
+from moorage.core.session import Diagnosis, Inventory, Phase, Session, WorkspaceMode
+from moorage.ports.cluster import Cluster
+from moorage.sessions.parts import Parts
+
+OVER = (Phase.PRESERVED, Phase.FAILED, Phase.LOST)
+"""Phases in which a session has no Pod unless one is on its record."""
+
+
+async def check_storage(parts: Parts, cluster: Cluster, session: Session) -> None:
+    """Raises SessionFailed when a claim or class that was named is proved to be no use, and Conflict when
+    another session of ours has the claim."""
+    wanted, namespace = session.inventory.snapshot.workspace, session.inventory.namespace
+    if wanted.mode is WorkspaceMode.EXISTING_CLAIM:
+        await _check_claim(cluster, wanted.claim_name, namespace)
+        _check_free(session, await parts.store.sessions.list_all())
+    if wanted.storage_class:
+        found = await _read(cluster, STORAGE_CLASSES, wanted.storage_class, None)
+        if isinstance(found, Absent):
+            raise _refusal(storage_class_missing(wanted.storage_class), "workspace.storage_class")
+
+
+async def _check_claim(cluster: Cluster, name: str, namespace: str) -> None:
+    found = await _read(cluster, CLAIMS, name, namespace)
+    why = claim_missing(name, namespace) if isinstance(found, Absent) else None
+    if isinstance(found, Present):
+        why = diagnose_claim(found.value, [])
+    if why is not None and why.terminal:
+        raise _refusal(why, "workspace.claim_name")
+
+
+async def _read(cluster: Cluster, resource: Resource, name: str, namespace: str | None) -> Observed[Json]:
+    try:
+        return Present(await cluster.get(resource, name, namespace))
+    except ApiError as error:
+        return from_problem(error.problem, resource.plural, name)
+
+
+def _refusal(why: Diagnosis, field: str) -> SessionFailed:
+    return SessionFailed(why.message, field=field, hint=why.hint, details={"category": why.category})
+
+
+def _check_free(session: Session, others: list[Session]) -> None:
+    """Two agents in one workspace would write over each other."""
+    name = session.inventory.claim_name
+    for other in others:
+        if other.inventory.claim_name != name or not _same_place(session.inventory, other.inventory):
+            continue
+        if other.inventory.claim_created_by_us:
+            raise Conflict(
+                f"claim {name} is the workspace of session {other.name}, and goes with it",
+                field="workspace.claim_name",
+                hint=f"work in that session: moorage resume {other.name}; or give another --claim",
+            )
+        if _may_have_a_pod(other):
+            raise Conflict(
+                f"claim {name} is in use by session {other.name}",
+                field="workspace.claim_name",
+                hint=f"let go of it first: moorage pause {other.name}; or give another --claim",
+            )
+
+
+def _same_place(one: Inventory, other: Inventory) -> bool:
+    """Do both mean the same namespace? By its UID where it could be read, else by API server and name."""
+    if one.namespace_uid and other.namespace_uid:
+        return one.namespace_uid == other.namespace_uid
+    here = (one.namespace, one.server_address, one.server_ca_sha256)
+    return here == (other.namespace, other.server_address, other.server_ca_sha256)
+
+
+def _may_have_a_pod(session: Session) -> bool:
+    return session.state.phase not in OVER or bool(session.inventory.pod_uid)

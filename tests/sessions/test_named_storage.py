@@ -1,0 +1,114 @@
+"""A claim or class that a launch names is looked for first: a slip of the pen leaves nothing behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from moorage.core.errors import ApiProblem, Conflict, MoorageError, SessionFailed
+from moorage.core.kinds import CLAIMS, NAMESPACES, STORAGE_CLASSES, Json, Resource
+from moorage.core.session import WorkspaceMode, WorkspaceSpec
+from moorage.ports.sessions import LaunchRequest
+
+from .fake_cluster import FORBIDDEN, PROXY_404, TIMEOUT
+from .stage import MODES, TEMPLATE, Stage
+
+FAST = WorkspaceSpec(WorkspaceMode.MANAGED_PVC, size="1Gi", storage_class="fast")
+NAMED: dict[str, tuple[Resource, WorkspaceSpec]] = {
+    "claim": (CLAIMS, MODES["existing_claim"]),
+    "class": (STORAGE_CLASSES, FAST),
+}
+UNDECIDED = {"denied": FORBIDDEN, "timeout": TIMEOUT, "a proxy's page": PROXY_404}
+
+
+async def launch(stage: Stage, workspace: WorkspaceSpec, name: str = "second") -> None:
+    request = LaunchRequest(TEMPLATE, ["agent"], workspace, name=name)
+    await stage.verbs.launch(request, stage.said.append)
+
+
+async def refused(stage: Stage, workspace: WorkspaceSpec, error: type[MoorageError]) -> MoorageError:
+    """The refusal of a launch that must leave nothing."""
+    known = await stage.store.sessions.list_all(include_archived=True)
+    written = stage.cluster.writes()
+    with pytest.raises(error) as refusal:
+        await launch(stage, workspace)
+    assert await stage.store.sessions.list_all(include_archived=True) == known
+    assert stage.cluster.writes() == written
+    return refusal.value
+
+
+@pytest.mark.parametrize(
+    ("named", "field", "words"),
+    [
+        ("claim", "workspace.claim_name", ("claim given does not exist", "--claim NAME")),
+        ("class", "workspace.storage_class", ("storage class fast does not exist", "--storage-class NAME")),
+    ],
+)
+async def test_storage_that_is_not_there_is_refused_and_nothing_recorded(
+    stage: Stage, named: str, field: str, words: tuple[str, str]
+) -> None:
+    error = await refused(stage, NAMED[named][1], SessionFailed)
+    assert (error.field, error.details["category"]) == (field, "claim")
+    assert words[0] in error.message
+    assert words[1] in error.hint
+
+
+@pytest.mark.parametrize("problem", UNDECIDED.values(), ids=UNDECIDED)
+@pytest.mark.parametrize("named", NAMED)
+async def test_a_read_that_decides_nothing_refuses_nothing(
+    stage: Stage, named: str, problem: ApiProblem
+) -> None:
+    resource, workspace = NAMED[named]
+    stage.cluster.fail("get", resource, problem)
+    await launch(stage, workspace)
+    assert (await stage.record("second")).inventory.snapshot.workspace == workspace
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"metadata": {"deletionTimestamp": "2026-11-29T10:00:00Z"}}, "is being deleted"),
+        ({"status": {"phase": "Lost"}}, "has lost its volume"),
+    ],
+)
+async def test_a_claim_that_no_pod_could_use_is_refused(
+    stage: Stage, change: dict[str, Json], words: str
+) -> None:
+    given = stage.cluster.put(CLAIMS, {"metadata": {"name": "given"}})
+    for part, values in change.items():
+        given[part].update(values)
+    assert words in (await refused(stage, MODES["existing_claim"], SessionFailed)).message
+
+
+async def test_a_claim_in_use_by_another_session_is_refused_by_its_name(stage: Stage) -> None:
+    stage.cluster.put(CLAIMS, {"metadata": {"name": "given"}})
+    await stage.running("existing_claim")
+    error = await refused(stage, MODES["existing_claim"], Conflict)
+    assert error.message == "claim given is in use by session calm-cove"
+    assert "moorage pause calm-cove" in error.hint
+    await stage.verbs.stop("calm-cove", stage.said.append)
+    await refused(stage, MODES["existing_claim"], Conflict)
+
+
+@pytest.mark.parametrize("verb", ["pause", "archive", "remove"])
+async def test_a_claim_that_a_session_has_let_go_of_is_free(stage: Stage, verb: str) -> None:
+    stage.cluster.put(CLAIMS, {"metadata": {"name": "given"}})
+    await stage.running("existing_claim")
+    await getattr(stage.verbs, verb)("calm-cove", stage.said.append)
+    await launch(stage, MODES["existing_claim"])
+    assert (await stage.record("second")).inventory.claim_name == "given"
+
+
+async def test_the_claim_of_another_session_is_never_taken(stage: Stage) -> None:
+    owner = await stage.running()
+    await stage.verbs.pause("calm-cove", stage.said.append)
+    theirs = WorkspaceSpec(WorkspaceMode.EXISTING_CLAIM, claim_name=owner.inventory.claim_name)
+    error = await refused(stage, theirs, Conflict)
+    assert "is the workspace of session calm-cove" in error.message
+
+
+async def test_a_claim_of_the_same_name_in_a_namespace_made_anew_is_another_one(stage: Stage) -> None:
+    stage.cluster.put(CLAIMS, {"metadata": {"name": "given"}})
+    await stage.running("existing_claim")
+    stage.cluster.put(NAMESPACES, {"metadata": {"name": stage.cluster.namespace}})
+    await launch(stage, MODES["existing_claim"])
+    assert (await stage.record("second")).inventory.claim_name == "given"
