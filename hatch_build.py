@@ -15,7 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,29 @@ def find_go() -> str:
     )
 
 
+def go_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """``environment`` for a Go command that counts nothing into the user's configuration folder.
+
+    Go takes its telemetry mode from a file in that folder only (https://go.dev/doc/telemetry), so it is given
+    a folder of ours, in the cache. What ``go env -w`` has set stays in force. Without a home, or where the
+    cache cannot be written, nothing is changed.
+    """
+    home = environment.get("HOME")
+    if not home:
+        return dict(environment)
+    theirs = environment.get("XDG_CONFIG_HOME") or f"{home}/.config"
+    ours = Path(environment.get("XDG_CACHE_HOME") or f"{home}/.cache", "moorage", "go-config").absolute()
+    mode = ours / "go" / "telemetry" / "mode"
+    try:
+        if not mode.exists():
+            mode.parent.mkdir(parents=True, exist_ok=True)
+            mode.write_text("off\n")
+    except OSError:
+        return dict(environment)
+    settings = environment.get("GOENV") or f"{theirs}/go/env"
+    return {**environment, "XDG_CONFIG_HOME": str(ours), "GOENV": settings}
+
+
 def version() -> str:
     """The project's version, which the helper reports in every hello."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -73,7 +96,7 @@ def _build(program: str, into: Path, architectures: Sequence[str], *flags: str) 
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(f".{program}.{os.getpid()}")
         environment = {
-            **os.environ,
+            **go_environment(),
             "CGO_ENABLED": "0",
             "GOOS": "linux",
             "GOARCH": arch,

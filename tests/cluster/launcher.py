@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     shared.add_argument(
         "--dir", default=argparse.SUPPRESS, help=f"folder and identity of the cluster ({default_dir()})"
     )
-    root = argparse.ArgumentParser(prog="launcher.py", description=__doc__, parents=[shared])
+    root = argparse.ArgumentParser(prog="./dev cluster", description=__doc__, parents=[shared])
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, text: str) -> argparse.ArgumentParser:
@@ -98,7 +98,7 @@ def main(argv: list[str]) -> int:
         say(f"error: {error}")
         return 1
     except KeyboardInterrupt:
-        say("interrupted; `launcher.py down` removes what was made, `up` goes on with it")
+        say("interrupted; `./dev cluster down` removes what was made, `up` goes on with it")
         return 130
     return 0
 
@@ -118,7 +118,7 @@ def _up(cluster: Cluster, args: argparse.Namespace) -> None:
         current = lifecycle.up(cluster, nodes, kwok, args.owner)
     except (Failure, Died):
         if Cluster(cluster.dir).exists:
-            say(f"not complete: `launcher.py down --dir {cluster.dir}` removes what was made")
+            say(f"not complete: `./dev cluster down --dir {cluster.dir}` removes what was made")
         raise
     say(f"up: export KUBECONFIG={current.dir}/admin.kubeconfig")
 
@@ -141,7 +141,7 @@ def _status(cluster: Cluster, args: argparse.Namespace) -> None:
 def _kubeconfig(cluster: Cluster, args: argparse.Namespace) -> None:
     cluster.require()
     if args.server == 2 and not cluster.alive(lifecycle.SECOND):
-        raise Failure(f"the second API server does not run. Start it: launcher.py start {lifecycle.SECOND}")
+        raise Failure(f"the second API server does not run. Start it: ./dev cluster start {lifecycle.SECOND}")
     name, user, group = "admin", "admin", "system:masters"
     if args.user:
         name, user, group = f"user-{args.user}", args.user, args.group

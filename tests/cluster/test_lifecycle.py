@@ -62,7 +62,7 @@ def test_a_dry_run_says_what_would_be_made_and_makes_nothing(folder: Path) -> No
     [
         (["up", "--dir", "/tmp/" + "x" * 60], "too long for unix sockets"),
         (["up", "--control-plane-only", "--nodes", "1"], "exclude each other"),
-        (["kubeconfig"], "no cluster in"),
+        (["kubeconfig"], "Run: ./dev cluster up --dir"),
         (["restart", "etcd"], "no cluster in"),
         (["image", "build", "/nowhere.tar", "--ref", "r", "--file", "a"], "want INSIDE=HERE"),
     ],
@@ -74,6 +74,14 @@ def test_a_wrong_command_says_what_and_why(folder: Path, words: list[str], says:
     assert done.returncode == 1
     assert says in done.stderr
     assert not folder.exists()
+
+
+def test_a_mistyped_command_is_told_by_the_name_that_was_typed() -> None:
+    command = [sys.executable, str(HERE / "launcher.py"), "kubeconfg"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: ./dev cluster ")
+    assert "launcher.py" not in done.stderr
 
 
 def test_down_refuses_a_folder_that_is_no_cluster() -> None:

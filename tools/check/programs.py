@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hatch_build import go_environment
+
 
 @dataclass(frozen=True)
 class Program:
@@ -67,7 +69,7 @@ def run(program: Program, root: Path, environment: Mapping[str, str]) -> Outcome
         done = subprocess.run(
             program.argv,
             cwd=root / program.folder,
-            env=dict(environment),
+            env=go_environment(environment) if program.folder == "agentctl" else dict(environment),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

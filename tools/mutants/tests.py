@@ -11,6 +11,8 @@ from enum import Enum
 from pathlib import Path
 from xml.etree import ElementTree
 
+from hatch_build import go_environment
+
 # A mutant may make a test wait for ever. This ends it; nothing is judged by it.
 PATIENCE_SECONDS = 300
 
@@ -41,7 +43,7 @@ def run(tests: Sequence[str], copy: Path) -> tuple[Verdict, str]:
 def execute(argv: Sequence[str], folder: Path, copy: Path) -> subprocess.CompletedProcess[str] | None:
     """Run in the copy, with the copy's modules before the installed ones; None when it never ended."""
     environment = {
-        **os.environ,
+        **(go_environment() if folder.name == "agentctl" else os.environ),
         "PYTHONPATH": os.pathsep.join([str(copy / "src"), str(copy)]),
         # Two versions of a file within one second and of one size would share a cached .pyc.
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -17,6 +17,9 @@ import textwrap
 from pathlib import Path
 from typing import Any, TypeAlias
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from hatch_build import go_environment
+
 KUBERNETES = "v1.36.3"
 ROOT_TYPE = "io.k8s.api.core.v1.PodTemplate"
 TARGET = Path(__file__).resolve().parents[2] / "src/moorage/core/template/schema_table.py"
@@ -58,7 +61,7 @@ def module_directory() -> Path:
     go = os.environ.get("GO", "go")
     command = [go, "mod", "download", "-json", f"k8s.io/kubernetes@{KUBERNETES}"]
     # The Go workspace of this checkout, if any, must not decide the version.
-    env = {**os.environ, "GO111MODULE": "on", "GOFLAGS": "-mod=mod", "GOWORK": "off"}
+    env = {**go_environment(), "GO111MODULE": "on", "GOFLAGS": "-mod=mod", "GOWORK": "off"}
     answer = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
     return Path(json.loads(answer.stdout)["Dir"])
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from hatch_build import go_environment
 from tools.setup.fetch import Places, fetched, pinned, run
 from tools.setup.uv import uv_program
 
@@ -33,7 +34,7 @@ def go_version(program: str) -> str:
         capture_output=True,
         text=True,
         cwd="/",
-        env={**os.environ, "GOTOOLCHAIN": "local"},
+        env={**go_environment(), "GOTOOLCHAIN": "local"},
         check=False,
     )
     return done.stdout if done.returncode == 0 else ""

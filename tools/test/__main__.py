@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hatch_build import go_environment
 from tools.test.options import Options, parse
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,7 +93,8 @@ def pytest(options: Options) -> Part:
 
 def run(part: Part, environment: Mapping[str, str]) -> int:
     print(f"== {part.title}", flush=True)
-    code = subprocess.run(part.argv, cwd=ROOT / part.folder, env=dict(environment), check=False).returncode
+    own = go_environment(environment) if part.folder == "agentctl" else dict(environment)
+    code = subprocess.run(part.argv, cwd=ROOT / part.folder, env=own, check=False).returncode
     return code if code >= 0 else 128 - code  # ended by a signal, as a shell says it
 
 

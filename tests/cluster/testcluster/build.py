@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .requirements import go_command, require_packages
-from .shell import cache_root, exclusive, run, say
+from .shell import cache_root, exclusive, go_environment, run, say
 
 HERE = Path(__file__).resolve().parent.parent
 TOOLS = HERE / "tools"
@@ -118,7 +118,12 @@ def build(nodes: bool) -> Path:
 def _compile(go: str, name: str, folder: Path) -> None:
     program = PROGRAMS[name]
     part = folder / f".{name}.{os.getpid()}"
-    env = {**os.environ, "CGO_ENABLED": str(int(program.cgo)), "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
+    env = {
+        **go_environment(),
+        "CGO_ENABLED": str(int(program.cgo)),
+        "GOFLAGS": "-mod=readonly",
+        "GOWORK": "off",
+    }
     flags = K8S_LDFLAGS if program.module == "k8s" else "-s -w"
     command = (go, "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-tags", program.tags)
     run(*command, "-o", part, program.package, cwd=TOOLS / program.module, env=env)

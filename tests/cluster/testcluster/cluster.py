@@ -61,7 +61,7 @@ class Cluster:
             return None
         except ValueError as error:
             raise Failure(
-                f"{self.file} is damaged ({error}). Run: launcher.py down --dir {self.dir}"
+                f"{self.file} is damaged ({error}). Run: ./dev cluster down --dir {self.dir}"
             ) from error
         raw["pids"] = {name: tuple(pid) for name, pid in raw["pids"].items()}
         raw["owner"] = tuple(raw["owner"]) if raw["owner"] else None
@@ -76,13 +76,13 @@ class Cluster:
     def state(self) -> State:
         """The recorded state. Raises Failure when there is no cluster here."""
         if self._state is None:
-            raise Failure(f"no cluster in {self.dir}. Run: launcher.py up --dir {self.dir}")
+            raise Failure(f"no cluster in {self.dir}. Run: ./dev cluster up --dir {self.dir}")
         return self._state
 
     def require(self) -> None:
         """Raise Failure when there is no cluster here."""
         if not self.state.pids:
-            raise Failure(f"the cluster in {self.dir} was never started completely. Run: launcher.py up")
+            raise Failure(f"the cluster in {self.dir} was never started completely. Run: ./dev cluster up")
 
     def begin(self, state: State) -> None:
         """Record a new cluster before its first process."""

@@ -65,7 +65,7 @@ def _begin(cluster: Cluster, folder: Path, nodes: int, kwok: int, owner: int) ->
     if cluster.dir.exists() and any(cluster.dir.iterdir()):
         raise Failure(
             f"{cluster.dir} is not empty and holds no cluster that is known to be complete. "
-            f"Left from a cluster? Run: launcher.py down --dir {cluster.dir}. Else choose another --dir"
+            f"Left from a cluster? Run: ./dev cluster down --dir {cluster.dir}. Else choose another --dir"
         )
     with exclusive(cache_root() / "locks" / "host", "another cluster chooses its network; waiting for it"):
         state = State(str(folder), nodes, kwok, free_net(cluster) if nodes else 0, free_ports(PORTS))

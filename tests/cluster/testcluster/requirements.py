@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from .shell import Failure, run, say
+from .shell import Failure, go_environment, run, say
 
 GO_AT_LEAST = (1, 26)
 # Debian package -> the command that proves it is there
@@ -127,7 +127,7 @@ def go_command() -> str:
     if not go:
         raise Failure(f"no go command on PATH, and the cluster is compiled from Go modules. {advice}")
     # Asked from /, where no go.mod can select another toolchain.
-    text = run(go, "version", cwd=Path("/"))
+    text = run(go, "version", cwd=Path("/"), env=go_environment())
     version = re.search(r"go(\d+)\.(\d+)", text)
     if not version or (int(version[1]), int(version[2])) < GO_AT_LEAST:
         raise Failure(f"{go} is too old ({text.strip()}). {advice}")

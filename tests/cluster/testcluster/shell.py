@@ -103,6 +103,18 @@ def exclusive(path: Path, waiting: str) -> Iterator[None]:
         yield
 
 
+def go_environment() -> dict[str, str]:
+    """Ours, with a configuration folder in which Go's telemetry is off: Go has no variable for that, and
+    would count every build in the user's own. (hatch_build has the same; this package stands alone.)"""
+    theirs = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    ours = cache_root() / "go-config"
+    mode = ours / "go" / "telemetry" / "mode"
+    mode.parent.mkdir(parents=True, exist_ok=True)
+    mode.write_text("off\n")
+    settings = os.environ.get("GOENV") or f"{theirs}/go/env"
+    return {**os.environ, "XDG_CONFIG_HOME": str(ours), "GOENV": settings}
+
+
 def cache_root() -> Path:
     """Where binaries and locks live: outside of any checkout."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "moorage" / "cluster"

@@ -86,7 +86,7 @@ def launch(*args: str | Path, check: bool = True) -> str:
     words = [sys.executable, str(HERE / "launcher.py"), *map(str, args)]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     if check and done.returncode:
-        raise Failure(f"launcher.py {' '.join(map(str, args))} failed; its reason stands above")
+        raise Failure(f"./dev cluster {' '.join(map(str, args))} failed; its reason stands above")
     return done.stdout.strip()
 
 
@@ -140,7 +140,7 @@ def _external(kubeconfig: Path) -> RealCluster:
         raise Failure(f"{KUBECONFIG}={kubeconfig}: no such file")
     program = shutil.which("kubectl") or str(bin_dir() / "kubectl")
     if not Path(program).exists():
-        raise Failure("tests on another cluster need kubectl on PATH, or a run of: launcher.py build")
+        raise Failure("tests on another cluster need kubectl on PATH, or a run of: ./dev cluster build")
     return RealCluster(kubeconfig.resolve(), None, Path(program))
 
 
