@@ -11,6 +11,7 @@ from dataclasses import replace
 from moorage.core.diagnosis import diagnose_agent_exit
 from moorage.core.errors import MoorageError
 from moorage.core.observed import Absent, Observed, Present, Unknown
+from moorage.core.plans.loss import as_seen
 from moorage.core.session import Phase, Session
 from moorage.core.status import main_status, pod_ready, session_word
 from moorage.engine.observe import Observer
@@ -42,7 +43,7 @@ async def _look(parts: Parts, session: Session) -> SessionView:
         return _recorded(parts, session, error.message)
     if isinstance(pod, Unknown):
         return _recorded(parts, session, pod.why)
-    return _observed(parts, session, observer)
+    return _observed(parts, as_seen(session, pod, parts.clock.now()), observer)
 
 
 def _why_unknown(same: Observed[bool]) -> str:
