@@ -70,7 +70,14 @@ def test_a_verb_is_documented_with_its_usage_and_exactly_its_flags(path: str) ->
 
 
 def test_no_verb_is_documented_that_is_not_there() -> None:
-    about = {"Global flags", "Streams", "Errors", "Exit codes", "Ctrl-C, and leaving an agent running"}
+    about = {
+        "A first look",
+        "Global flags",
+        "Streams",
+        "Errors",
+        "Exit codes",
+        "Ctrl-C, and leaving an agent running",
+    }
     assert set(SECTIONS) - about == set(COMMANDS)
 
 

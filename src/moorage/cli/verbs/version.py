@@ -22,15 +22,13 @@ from moorage.core.errors import MoorageError
 @click.option("--client", is_flag=True, help="Do not ask the server.")
 async def command(call: Call, client: bool) -> int:
     versions = call.wiring.versions()
-    server, why = "", "not asked"
+    server, why, hint = "", "not asked", ""
     if not client:
         try:
             async with call.sessions() as sessions:
                 server, why = await sessions.server_version(), ""
         except MoorageError as error:
-            why = error.message
-            if error.hint:
-                call.terminal.note(f"hint: {error.hint}")
+            why, hint = error.message, error.hint
     value = {
         "kind": "Version",
         "name": versions.client,
@@ -45,4 +43,6 @@ async def command(call: Call, client: bool) -> int:
         f"server  {plain(server) if server else f'unknown ({plain(why)})'}",
     ]
     print_object(call, value, lambda: "".join(f"{line}\n" for line in lines))
+    if hint:
+        call.terminal.note(f"hint: {hint}")
     return 0
