@@ -54,7 +54,7 @@ def test_a_completion_script_names_the_program_and_asks_nobody(cli: Cli, shell: 
         ("moorage run --helper ", {"exec", "image"}, set()),
         ("moorage run --platform linux/a", {"linux/amd64", "linux/arm64"}, set()),
         ("moorage run --transport p", {"portforward"}, {"exec"}),
-        ("moorage run --access-mode ReadW", {"ReadWriteOnce", "ReadWriteMany"}, {"ReadOnlyMany"}),
+        ("moorage run --access-mode ReadWriteO", {"ReadWriteOnce"}, {"ReadWriteMany"}),
         ("moorage template check --workspace e", {"existing_claim", "empty_dir"}, {"managed_pvc"}),
         ("moorage ls --state P", {"Paused"}, {"Running"}),
         ("moorage ls --sort-by ", {"name", "age", "status"}, set()),

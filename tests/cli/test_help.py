@@ -19,7 +19,7 @@ from tests.cli.harness import Cli, compare
 def test_help_is_as_recorded_fits_80_columns_and_asks_nobody(cli: Cli, words: tuple[str, ...]) -> None:
     result = cli(*words, "--help")
     assert (result.code, result.err) == (0, "")
-    assert max(len(line) for line in result.text.splitlines()) <= 90
+    assert max(len(line) for line in result.text.splitlines()) <= 80
     assert cli.verbs.calls == []
     compare(f"help/{'-'.join(words) or 'moorage'}.txt", result.text)
 
@@ -40,6 +40,19 @@ def test_every_verb_shows_examples_that_name_it(verb: str) -> None:
     assert isinstance(command, VerbCommand)
     assert command.examples
     assert all(f"moorage {verb}" in example for example in command.examples)
+
+
+@pytest.mark.parametrize("words", [(verb,) for verb in VERBS] + [("template", "check")], ids=" ".join)
+def test_each_flag_with_a_value_says_what_holds_without_it(words: tuple[str, ...]) -> None:
+    command: click.Command | None = root_command()
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
+    assert command is not None
+    valued = [param for param in command.params if isinstance(param, click.Option) and not param.is_flag]
+    said = {param.opts[-1]: (param.help or "").lower() for param in valued if not param.count}
+    silent = [flag for flag, help in said.items() if not re.search("default|required|repeatable|means", help)]
+    assert silent == []
 
 
 HEAVY = ("aiohttp", "sqlalchemy", "cryptography", "alembic", "msgspec", "rich", "yaml", "asyncio")

@@ -28,7 +28,7 @@ PROGRAM = "moorage"
 COMPLETION_VARIABLE = "_MOORAGE_COMPLETE"
 """Set by a shell that asks for completions (the same as completion.VARIABLE, which is loaded late)."""
 _EXAMPLES = (
-    "moorage run --template pod.yaml --source . -- make test",
+    "moorage run --context dev -n ai --template pod.yaml --source . -- make test",
     "moorage ls",
     "moorage attach NAME",
     "moorage template check pod.yaml",
@@ -62,6 +62,7 @@ class Root(VerbGroup):
         with formatter.section("Global flags"):
             records = [param.get_help_record(ctx) for param in self.get_params(ctx)]
             formatter.write_dl([record for record in records if record is not None], col_max=28)
+        formatter.write("\n`moorage help VERB` explains one verb.\n")
 
 
 def _root(**values: Any) -> None:

@@ -6,7 +6,7 @@ Verb modules use ``verb``; ``cli.app`` makes the ``Call``. Nothing here opens a 
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -64,10 +64,16 @@ class VerbCommand(click.Command):
     """A verb. Its help opens with examples and ends with the global flags.
 
     ``takes_command``: words after ``--`` are a command for the Pod; they are never read as flags.
+    ``groups``: titles in the help, each with the names of its parameters; the others are *Flags*.
     """
 
     def __init__(
-        self, *args: Any, examples: Sequence[str] = (), takes_command: bool = False, **kwargs: Any
+        self,
+        *args: Any,
+        examples: Sequence[str] = (),
+        takes_command: bool = False,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        **kwargs: Any,
     ) -> None:
         kwargs.setdefault("options_metavar", "[FLAGS]")
         kwargs["params"] = [*(kwargs.get("params") or []), *flags.global_flags()]
@@ -75,6 +81,7 @@ class VerbCommand(click.Command):
         super().__init__(*args, **kwargs)
         self.examples = examples
         self.takes_command = takes_command
+        self.groups = {name: title for title, names in (groups or {}).items() for name in names}
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         return list(HELP_FLAGS)
@@ -100,14 +107,15 @@ class VerbCommand(click.Command):
         self.format_options(ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        own: list[tuple[str, str]] = []
-        everywhere: list[tuple[str, str]] = []
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in self.groups.values()}
+        sections |= {"Flags": [], "Global flags": []}
         for param in self.get_params(ctx):
             record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
             if record is not None:
-                own_flag = param in self.params and not isinstance(param, flags.GlobalFlag)
-                (own if own_flag else everywhere).append(record)
-        for title, rows in (("Flags", own), ("Global flags", everywhere)):
+                own = param in self.params and not isinstance(param, flags.GlobalFlag)
+                title = self.groups.get(param.name or "", "Flags") if own else "Global flags"
+                sections[title].append(record)
+        for title, rows in sections.items():
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows, col_max=28)
@@ -123,6 +131,14 @@ class VerbGroup(click.Group):
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         return list(HELP_FLAGS)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            rows = [(name, command.get_short_help_str(70)) for name, command in self.commands.items()]
+            formatter.write_dl(rows, col_max=28)
+        with formatter.section("Flags"):
+            records = [param.get_help_record(ctx) for param in self.get_params(ctx)]
+            formatter.write_dl([record for record in records if record is not None], col_max=28)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -144,7 +160,12 @@ Body = Callable[..., Coroutine[Any, Any, int]]
 
 
 def verb(
-    name: str, *, help: str, examples: Sequence[str], takes_command: bool = False
+    name: str,
+    *,
+    help: str,
+    examples: Sequence[str],
+    takes_command: bool = False,
+    groups: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[Body], VerbCommand]:
     """Make a coroutine ``(call, **flags) -> exit code`` a verb. Flags are click decorators below it."""
 
@@ -161,7 +182,12 @@ def verb(
             return asyncio.run(interruptible(body(call, **own)))
 
         return click.command(
-            name, cls=VerbCommand, help=help, examples=examples, takes_command=takes_command
+            name,
+            cls=VerbCommand,
+            help=help,
+            examples=examples,
+            takes_command=takes_command,
+            groups=groups,
         )(start)
 
     return wrap

@@ -27,18 +27,38 @@ class GlobalFlag(click.Option):
 def global_flags() -> list[click.Option]:
     """Fresh options, to be added to one command."""
     return [
-        GlobalFlag(["--context"], metavar="NAME", default="", help="Context of the kubeconfig to use."),
-        GlobalFlag(["--kubeconfig"], metavar="FILE", default="", help="Kubeconfig to use."),
-        GlobalFlag(["-n", "--namespace"], metavar="NAME", default="", help="Namespace to work in."),
         GlobalFlag(
-            ["--request-timeout"], metavar="TIME", type=DURATION, help="Limit of one API call, e.g. 30s."
+            ["--context"],
+            metavar="NAME",
+            default="",
+            help="Cluster, as a context of the kubeconfig; no default.",
         ),
-        GlobalFlag(["--data-dir"], metavar="DIR", default="", help="Where Moorage keeps its records."),
+        GlobalFlag(
+            ["--kubeconfig"],
+            metavar="FILE",
+            default="",
+            help="Kubeconfig (default: $KUBECONFIG, or ~/.kube/config).",
+        ),
+        GlobalFlag(
+            ["-n", "--namespace"], metavar="NAME", default="", help="Namespace (default: the context's own)."
+        ),
+        GlobalFlag(
+            ["--request-timeout"],
+            metavar="TIME",
+            type=DURATION,
+            help="Limit of one API call, e.g. 90s or 2m (default: 30s).",
+        ),
+        GlobalFlag(
+            ["--data-dir"],
+            metavar="DIR",
+            default="",
+            help="Where records are kept (default: your data folder).",
+        ),
         GlobalFlag(
             ["-o", "--output"],
             metavar="FORMAT",
             type=click.Choice(OUTPUTS),
-            help="Print table, wide, json, yaml or name.",
+            help="table (default), wide, json, yaml or name.",
         ),
         GlobalFlag(["--no-color"], is_flag=True, help="Never colour."),
         GlobalFlag(["--no-input"], is_flag=True, help="Never ask; fail with the command to run."),

@@ -113,6 +113,12 @@ def _modes() -> tuple[str, ...]:
     return tuple(mode.value for mode in WorkspaceMode)
 
 
+def _access_modes() -> tuple[str, ...]:
+    from moorage.core.workspace_spec import ACCESS_MODES
+
+    return ACCESS_MODES
+
+
 def _launch_choice(name: str) -> Callable[[], Iterable[str]]:
     def values() -> tuple[str, ...]:
         from moorage.cli import launching
@@ -141,8 +147,6 @@ def _shells() -> tuple[str, ...]:
     return SHELLS
 
 
-ACCESS_MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
-
 OPTIONS: Final[dict[str, Words]] = {
     "context": _contexts,
     "kubeconfig": _path("file"),
@@ -151,7 +155,7 @@ OPTIONS: Final[dict[str, Words]] = {
     "env_file": _path("file"),
     "source": _path("dir"),
     "workspace": _choice(_modes),
-    "access_mode": _choice(lambda: ACCESS_MODES),
+    "access_mode": _choice(_access_modes),
     "helper": _choice(_launch_choice("helper")),
     "platform": _choice(_launch_choice("platform")),
     "transport": _choice(_launch_choice("transport")),

@@ -17,9 +17,9 @@ from moorage.ports.sessions import Check
     help=VERBS["doctor"].summary
     + """
 
-    The fixes of what failed or is warned of stand below the table. Ends with 1 when a check failed;
-    warnings do not count.""",
-    examples=("moorage doctor", "moorage doctor --context dev -n agents -o json"),
+    Asks and dry-runs only; nothing is left in the cluster. The fixes of what failed or is warned of stand
+    below the table. Ends with 1 when a check failed; warnings do not count.""",
+    examples=("moorage doctor --context dev -n agents", "moorage doctor --context dev -n agents -o wide"),
 )
 async def command(call: Call) -> int:
     async with call.sessions() as sessions:

@@ -31,9 +31,11 @@ from moorage.ports.link import ProcessSpec
 )
 @click.option("-i", "--interactive", is_flag=True, help="Pass our stdin to CMD.")
 @click.option("-t", "--tty", is_flag=True, help="Give CMD a terminal.")
-@click.option("-w", "--cwd", metavar="DIR", default="/workspace", help="Directory CMD starts in.")
-@click.option("-e", "--env", metavar="NAME[=VALUE]", multiple=True, help="Variable of CMD, kept secret.")
-@click.option("--env-file", metavar="FILE", multiple=True, help="File of NAME=VALUE lines.")
+@click.option(
+    "-w", "--cwd", metavar="DIR", default="/workspace", help="Where CMD starts (default: /workspace)."
+)
+@click.option("-e", "--env", metavar="NAME[=VALUE]", multiple=True, help="Variable, never shown; repeatable.")
+@click.option("--env-file", metavar="FILE", multiple=True, help="Lines of NAME=VALUE or NAME; repeatable.")
 @click.argument("name", metavar="NAME")
 @click.argument("words", nargs=-1, metavar="")
 async def command(

@@ -28,9 +28,15 @@ from moorage.ports.sessions import SessionVerbs
     examples=("moorage logs NAME -f", "moorage logs NAME --tail 20", "moorage logs NAME -c sidecar -p"),
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on until the agent has ended.")
-@click.option("--tail", metavar="N", type=LINES, help="Only the last N lines.")
+@click.option("--tail", metavar="N", type=LINES, help="Only the last N lines (default: all kept).")
 @click.option("--since-start", is_flag=True, help="Only output of the agent's latest start.")
-@click.option("-c", "--container", metavar="NAME", default="", help="A container's own log.")
+@click.option(
+    "-c",
+    "--container",
+    metavar="NAME",
+    default="",
+    help="A container's own log (default: the agent's output).",
+)
 @click.option("-p", "--previous", is_flag=True, help="The container's log before its last restart.")
 @click.option("--timestamps", is_flag=True, help="Prefix lines with times; needs -c or -p.")
 @click.argument("name", metavar="NAME")

@@ -30,13 +30,21 @@ SORTS = ("name", "age", "status")
     + """
 
     Shows what was observed just now; a session that could not be observed says Unknown and why. With -n
-    only sessions of that namespace are looked at and shown. -o wide adds columns and cuts nothing.""",
+    only sessions of that namespace are looked at and shown. -o wide adds columns and cuts nothing.
+
+    The status is Starting, Running, Paused, Unhealthy, Stopping, Stopped, Failed or Unknown; REASON says
+    why, or how the agent ended.""",
     examples=("moorage ls", "moorage ls -n agents --state Running -o name", "moorage ls -A -o wide"),
 )
 @click.option("-a", "--all", "everything", is_flag=True, help="Archived sessions too.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="Sessions of every namespace, whatever -n says.")
-@click.option("--state", metavar="WORD", multiple=True, help="Only sessions with this status word.")
-@click.option("--sort-by", metavar="KEY", default="age", help="name, age (default) or status.")
+@click.option(
+    "--state",
+    metavar="WORD",
+    multiple=True,
+    help="Only this status (default: all); repeatable.",
+)
+@click.option("--sort-by", metavar="KEY", default="age", help="name, age (default, newest first) or status.")
 async def command(
     call: Call, everything: bool, all_namespaces: bool, state: tuple[str, ...], sort_by: str
 ) -> int:

@@ -28,38 +28,79 @@ from moorage.core.errors import UsageError
     Ctrl-C sends SIGINT to the agent; a second one leaves it running. With -it keys go to the agent, and
     ctrl-p ctrl-q leaves it running.""",
     examples=(
-        "moorage run --template pod.yaml --source . -- make test",
-        "moorage run --template pod.yaml --source https://host/repo.git -e TOKEN -- agent",
+        "moorage run --context dev -n ai --template pod.yaml --source . -- make test",
+        "moorage run --template pod.yaml --source https://host/a.git -e TOKEN -- agent",
         "moorage run --template pod.yaml --workspace empty_dir --rm -it -- bash",
     ),
     takes_command=True,
+    groups={
+        "The Pod": (
+            "template",
+            "main_container",
+            "platform",
+            "helper",
+            "helper_image",
+            "transport",
+            "start_timeout",
+        ),
+        "The workspace": (
+            "source",
+            "source_ref",
+            "workspace",
+            "workspace_size",
+            "storage_class",
+            "access_mode",
+            "claim",
+        ),
+        "The agent": ("env", "env_file", "cwd", "grace", "no_restart", "tty", "interactive"),
+        "The session": ("name", "detach", "remove", "dry_run"),
+    },
 )
-@click.option("--template", metavar="FILE", help="Pod template to start from (- reads stdin). Required.")
-@click.option("--source", metavar="PATH|URL", default="", help="Git repository that fills the workspace.")
-@click.option("--source-ref", metavar="REF", default="", help="Branch, tag or commit of the source.")
-@click.option("--name", metavar="NAME", default="", help="Name of the session; made up when missing.")
-@click.option("--workspace", metavar="MODE", help="managed_pvc (default), existing_claim or empty_dir.")
-@click.option("--workspace-size", metavar="SIZE", help="Size of a managed claim, e.g. 1Gi.")
-@click.option("--storage-class", metavar="NAME", help="StorageClass of a managed claim.")
-@click.option("--access-mode", metavar="MODE", multiple=True, help="Access mode of a managed claim.")
-@click.option("--claim", metavar="NAME", default="", help="Claim to use with existing_claim.")
-@click.option("--helper", metavar="HOW", help="How agentctl gets in: exec (default) or image.")
-@click.option("--helper-image", metavar="REF", help="Image of agentctl, pinned by digest.")
+@click.option("--template", metavar="FILE", help="PodTemplate to start from (- reads stdin). Required.")
 @click.option("--main-container", metavar="NAME", help="Container the agent runs in (default: agent).")
 @click.option("--platform", metavar="OS/ARCH", help="linux/amd64 (default) or linux/arm64.")
-@click.option("--transport", metavar="HOW", help="How to reach the Pod: auto, portforward or exec.")
-@click.option("-e", "--env", metavar="NAME[=VALUE]", multiple=True, help="Secret variable of the agent.")
-@click.option("--env-file", metavar="FILE", multiple=True, help="File of NAME=VALUE lines.")
-@click.option("--cwd", metavar="DIR", default="/workspace", help="Directory the agent starts in.")
-@click.option("--grace", metavar="TIME", type=DURATION, default=10.0, help="From SIGTERM to SIGKILL (10s).")
+@click.option("--helper", metavar="HOW", help="How agentctl gets in: exec (default) or image.")
+@click.option("--helper-image", metavar="REF", help="Image of agentctl, by digest; means --helper image.")
+@click.option("--transport", metavar="HOW", help="Way to the Pod: auto (default), portforward or exec.")
 @click.option(
-    "--start-timeout", metavar="TIME", type=DURATION, default=600.0, help="Limit of the start (10m)."
+    "--start-timeout", metavar="TIME", type=DURATION, default=600.0, help="Limit of the start (default: 10m)."
 )
+@click.option(
+    "--source", metavar="PATH|URL", default="", help="Repository or directory that fills it (default: none)."
+)
+@click.option(
+    "--source-ref", metavar="REF", default="", help="Branch, tag or commit (default: as it is there)."
+)
+@click.option("--workspace", metavar="MODE", help="managed_pvc (default), existing_claim or empty_dir.")
+@click.option("--workspace-size", metavar="SIZE", help="Of a managed claim, e.g. 500Mi (default: 10Gi).")
+@click.option("--storage-class", metavar="NAME", help="Of a managed claim (default: the cluster's).")
+@click.option(
+    "--access-mode",
+    metavar="MODE",
+    multiple=True,
+    help="Of a managed claim (default: ReadWriteOnce).",
+)
+@click.option("--claim", metavar="NAME", default="", help="Claim that is there; means existing_claim.")
+@click.option(
+    "-e",
+    "--env",
+    metavar="NAME[=VALUE]",
+    multiple=True,
+    help="Secret variable; NAME alone takes ours; repeatable.",
+)
+@click.option("--env-file", metavar="FILE", multiple=True, help="Lines of NAME=VALUE or NAME; repeatable.")
+@click.option(
+    "--cwd", metavar="DIR", default="/workspace", help="Directory it starts in (default: /workspace)."
+)
+@click.option(
+    "--grace", metavar="TIME", type=DURATION, default=10.0, help="From SIGTERM to SIGKILL (default: 10s)."
+)
+@click.option("--no-restart", is_flag=True, help="Do not restart after an interruption.")
 @click.option("-t", "--tty", is_flag=True, help="Give the agent a terminal.")
 @click.option("-i", "--interactive", is_flag=True, help="Pass our stdin to the agent.")
+@click.option("--name", metavar="NAME", default="", help="Name of the session (default: made up).")
 @click.option("-d", "--detach", is_flag=True, help="Return once the agent runs; print its name.")
 @click.option("--rm", "remove", is_flag=True, help="Remove the session once the agent has ended.")
-@click.option("--no-restart", is_flag=True, help="Do not restart after an interruption.")
 @click.option("--dry-run", is_flag=True, help="Check all, print the objects, create nothing.")
 @click.argument("words", nargs=-1, metavar="")
 async def command(

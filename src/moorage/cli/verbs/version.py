@@ -16,8 +16,8 @@ from moorage.core.errors import MoorageError
     help=VERBS["version"].summary
     + """
 
-    A server that cannot be reached is said so; it is no failure.""",
-    examples=("moorage version", "moorage version --client -o json"),
+    A server that cannot be reached, or that was not named with --context, is said so; it is no failure.""",
+    examples=("moorage version --context dev", "moorage version --client -o json"),
 )
 @click.option("--client", is_flag=True, help="Do not ask the server.")
 async def command(call: Call, client: bool) -> int:
