@@ -97,11 +97,11 @@ class TracedCluster:
         self._note(f"after list {resource.plural}")
 
     async def create(
-        self, resource: Resource, obj: Json, namespace: str | None = None, *, dry_run: bool = False
+        self, resource: Resource, obj: Json, namespace: str | None = None, **options: Any
     ) -> Json:
-        name = f"create {resource.plural}" + (" (dry run)" if dry_run else "")
+        name = f"create {resource.plural}" + (" (dry run)" if options.get("dry_run") else "")
         admitted: Json = await self._call(
-            name, lambda: self._cluster.create(resource, obj, namespace, dry_run=dry_run)
+            name, lambda: self._cluster.create(resource, obj, namespace, **options)
         )
         return admitted
 
