@@ -105,14 +105,16 @@ def test_an_error_is_one_object_on_stderr(cli: Cli) -> None:
 
 def test_a_document_error_lists_every_fault(cli: Cli) -> None:
     problem = Problem("template.spec.os", "reserved", "os is ours", "remove it", 4, 7)
-    cli.verbs.failures["launch"] = DocumentError("the template has 1 error", [problem])
+    cli.verbs.failures["launch"] = DocumentError("the template has 1 error", [problem], hint="look at it")
     assert json.loads(cli.run("-q", "-o", "json").err)["errors"] == [
         {
             "field": "template.spec.os", "code": "reserved", "line": 4, "column": 7,
             "message": "os is ours", "hint": "remove it",
         }
     ]  # fmt: skip
-    assert "  4:7: template.spec.os: os is ours (reserved)\n    hint: remove it\n" in cli.run("-q").err
+    assert cli.run("-q").err == (
+        "error: the template has 1 error\n  4:7: template.spec.os: os is ours (reserved)\n  hint: remove it\n"
+    )
 
 
 def test_a_usage_error_is_json_when_json_was_asked_for(cli: Cli) -> None:

@@ -40,8 +40,8 @@ def print_error(terminal: Terminal, error: MoorageError, *, as_json: bool, verbo
         terminal.say(f"  code: {error.code}")
         for key, value in error.details.items():
             terminal.say(f"  {key}: {value}")
-    if error.hint:
-        terminal.say(f"  hint: {error.hint}")
+    if hint := _hint(error):
+        terminal.say(f"  hint: {hint}")
 
 
 def error_object(error: MoorageError) -> dict[str, Any]:
@@ -78,6 +78,13 @@ def problem_line(problem: Problem, file: str = "") -> str:
     return ": ".join(part for part in parts if part)
 
 
+def _hint(error: MoorageError) -> str:
+    """What to do next: for a document with a single fault, what mends that one."""
+    if isinstance(error, DocumentError) and len(error.problems) == 1:
+        return error.problems[0].hint or error.hint
+    return error.hint
+
+
 def _details(error: MoorageError) -> list[str]:
     lines = [f"field: {error.field}"] if error.field else []
     category = error.details.get("category")
@@ -87,9 +94,9 @@ def _details(error: MoorageError) -> list[str]:
         lines.append(f"why: {error.__cause__.message}")
     if isinstance(error, DocumentError):
         for problem in error.problems:
-            if problem.message in error.message and problem.hint in ("", error.hint):
+            if problem.message in error.message and problem.hint in ("", _hint(error)):
                 continue  # the message is this very fault, and its hint comes last
             lines.append(problem_line(problem))
-            if problem.hint and problem.hint != error.hint:
+            if problem.hint and problem.hint != _hint(error):
                 lines.append(f"  hint: {problem.hint}")
     return lines
