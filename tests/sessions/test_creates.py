@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from moorage.core import owned
-from moorage.core.errors import NameBlocked, SessionFailed
+from moorage.core.errors import ApiProblem, NameBlocked, SessionFailed
 from moorage.core.kinds import CLAIMS, MUTATING_WEBHOOKS, PODS, Json, Resource
 from moorage.core.session import Phase, Session, State, change
 from moorage.engine.creation import Creation
@@ -15,6 +15,7 @@ from moorage.system import SystemIds
 from .fake_cluster import TIMEOUT, Call
 from .stage import Stage
 
+DELETE_DENIED = ApiProblem("status", 403, "Forbidden", "cannot delete pods", "no")
 BOTH = pytest.mark.parametrize("resource", [PODS, CLAIMS], ids=["pod", "claim"])
 
 
@@ -136,12 +137,17 @@ async def test_an_owned_field_that_admission_changed_costs_exactly_that_object(s
     assert len(stage.cluster.of(CLAIMS)) == 1
 
 
-async def test_a_changed_object_that_cannot_be_removed_is_not_used_either(stage: Stage) -> None:
+@pytest.mark.parametrize(("lasting", "category"), [(False, "admission"), (True, "access")])
+async def test_a_changed_object_that_cannot_be_removed_is_not_used_either(
+    stage: Stage, lasting: bool, category: str
+) -> None:
     await stage.launch()
     stage.cluster.admission = renamed_command
-    stage.cluster.fail("delete", PODS, TIMEOUT)
-    with pytest.raises(NameBlocked, match=r"spec\.containers\[agent\]\.command"):
+    stage.cluster.fail("delete", PODS, DELETE_DENIED if lasting else TIMEOUT, lasting=lasting)
+    with pytest.raises(SessionFailed) as failed:
         await stage.verbs.resume("calm-cove", stage.said.append)
+    assert failed.value.details["category"] == category
+    assert len(stage.cluster.of(PODS)) == (1 if lasting else 0)
     assert stage.delivered == set()
 
 

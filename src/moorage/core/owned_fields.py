@@ -309,3 +309,13 @@ CLAIM_FIELDS: dict[str, Callable[[Json], Any]] = {
     ),
 }
 """The closed list for claims; ``spec.storageClassName`` joins it where we named a class."""
+
+IDENTITY_FIELDS: frozenset[str] = frozenset(
+    {
+        "metadata.name",
+        "metadata.namespace",
+        *(f"metadata.labels[{key}]" for key in _LABELS),
+        f"metadata.annotations[{owned.NONCE_ANNOTATION}]",
+    }
+)
+"""Where one of these is not what we sent, nothing proves any more that the object is the one we sent."""

@@ -1,8 +1,8 @@
 """Is the object that holds our name ours? The proof before every adoption and every deletion.
 
-Called by ``engine.observe``. Nothing is adopted, bootstrapped or deleted unless the answer is Owned. Labels
-and spec alone never prove anything: anyone can copy them. Never reads the cluster; a read that failed does
-not come here, it stays Unknown.
+Called by ``engine.observe`` and ``engine.creation``. Nothing is adopted or bootstrapped unless the answer is
+Owned, nothing deleted unless it is Owned or Altered. Labels and spec alone never prove anything: anyone can
+copy them. Never reads the cluster; a read that failed does not come here, it stays Unknown.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from moorage.core import owned
 from moorage.core.kinds import Json
-from moorage.core.owned_fields import FieldConflict, claim_conflicts, pod_conflicts
+from moorage.core.owned_fields import IDENTITY_FIELDS, FieldConflict, claim_conflicts, pod_conflicts
 from moorage.core.session import Identity, Inventory, WorkspaceMode, WorkspaceSpec
 from moorage.core.workload import session_labels
 
@@ -28,6 +28,23 @@ class Owned:
 
 
 @dataclass(frozen=True)
+class Altered:
+    """The answer to a create of ours, by an open nonce and all our labels, but with owned fields that are not
+    what we sent: rejected by this UID, as the create itself would have done. Nothing of ours ran in it."""
+
+    uid: str
+    conflicts: tuple[FieldConflict, ...]
+
+    @property
+    def field(self) -> str:
+        return self.conflicts[0].field
+
+    @property
+    def why(self) -> str:
+        return CHANGED
+
+
+@dataclass(frozen=True)
 class Foreign:
     """Not proved to be ours; leave it alone. ``field``: what told, ``why``: for people."""
 
@@ -36,8 +53,11 @@ class Foreign:
     why: str
 
 
-Judgement: TypeAlias = Owned | Foreign
+Judgement: TypeAlias = Owned | Altered | Foreign
+Judge: TypeAlias = Callable[[Json, Identity, Inventory, Json], Judgement]
 Compare: TypeAlias = Callable[[Json, Json], tuple[FieldConflict, ...]]
+
+CHANGED = "it carries our create nonce, but this field is not what we sent"
 
 
 def judge_pod(pod: Json, identity: Identity, inventory: Inventory, expected: Json) -> Judgement:
@@ -107,10 +127,10 @@ def _by_nonce(
         where = f"the recorded UID is {recorded_uid}" if recorded_uid else "the object we made is gone"
         return Foreign(uid, "metadata.uid", f"{where}, and its nonce is spent")
     conflicts = compare(_with_nonce(expected, nonce), obj)
-    if conflicts:
-        first = conflicts[0]
-        return Foreign(uid, first.field, "it carries our create nonce, but this field is not what we sent")
-    return Owned(uid, recorded=False)
+    for conflict in conflicts:
+        if conflict.field in IDENTITY_FIELDS:
+            return Foreign(uid, conflict.field, CHANGED)
+    return Altered(uid, conflicts) if conflicts else Owned(uid, recorded=False)
 
 
 def _with_nonce(expected: Json, nonce: str) -> Json:

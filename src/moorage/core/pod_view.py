@@ -84,6 +84,13 @@ def pod_ready(pod: Json) -> bool | None:
     return {"True": True, "False": False}.get(str(word))
 
 
+def claims_of(pod: Json) -> frozenset[str]:
+    """Names of the claims that a Pod's volumes stand on."""
+    volumes = _mappings(_mapping(pod.get("spec")).get("volumes"))
+    names = (_mapping(volume.get("persistentVolumeClaim")).get("claimName") for volume in volumes)
+    return frozenset(str(name) for name in names if name)
+
+
 def own_events(obj: Json, events: Sequence[Json]) -> list[Json]:
     """The events about exactly this object, oldest first. One of an earlier object with its name, or of no
     UID at all, is left out."""

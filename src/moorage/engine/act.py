@@ -28,6 +28,7 @@ from moorage.core.kinds import CLAIMS, PODS, Json, Resource
 from moorage.core.observed import Absent, from_problem
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.owned_fields import claim_conflicts, pod_conflicts
+from moorage.core.ownership import judge_claim, judge_pod
 from moorage.core.plans import actions as do
 from moorage.core.plans.changes import enter, own, spend
 from moorage.core.session import Diagnosis, Phase, Session, WorkspaceMode, change
@@ -91,6 +92,10 @@ class Actor:
                 return await self._create_pod(session)
             case do.AdoptPod(uid, nonce):
                 return own(spend(session, nonce), pod_uid=uid)
+            case do.RejectClaim(uid):
+                return await self._reject(CLAIMS, session, uid)
+            case do.RejectPod(uid):
+                return await self._reject(PODS, session, uid)
             case do.Connect(pod_uid):
                 return await self._connect(session, pod_uid)
             case do.CloseLink():
@@ -118,24 +123,25 @@ class Actor:
 
     async def _create_claim(self, session: Session) -> Session:
         name = session.inventory.claim_name
-
-        def build(current: Session, nonce: str) -> Json:
-            return session_claim(current.identity, current.inventory, nonce)
-
         self._say("storage", f"creating claim {name}")
-        session, uid = await self._creation.create(session, CLAIMS, name, build, claim_conflicts)
+        session, uid = await self._creation.create(session, CLAIMS, name, _claim, claim_conflicts)
         return own(session, claim_uid=uid, claim_created_by_us=True)
 
     async def _create_pod(self, session: Session) -> Session:
         name = session.inventory.pod_name
-
-        def build(current: Session, nonce: str) -> Json:
-            return session_pod(current.identity, current.inventory, nonce, entrypoint=entrypoint())
-
         self._say("schedule", f"creating Pod {name}")
         self._connection.prepare(session)
-        session, uid = await self._creation.create(session, PODS, name, build, pod_conflicts)
+        session, uid = await self._creation.create(session, PODS, name, _pod, pod_conflicts)
         return own(session, pod_uid=uid)
+
+    async def _reject(self, resource: Resource, session: Session, uid: str) -> Session:
+        """Finish a create that was cut short before its changed object was deleted."""
+        await self._hold(session)
+        claim = (session.inventory.claim_name, _claim, judge_claim)
+        pod = (session.inventory.pod_name, _pod, judge_pod)
+        name, build, judge = pod if resource is PODS else claim
+        self._say("delete", f"{resource.kind} {name} (uid {uid}): it is not what was sent")
+        return await self._creation.reject(session, resource, name, uid, build, judge)
 
     async def _connect(self, session: Session, pod_uid: str) -> Session:
         try:
@@ -213,11 +219,15 @@ class Actor:
         await self._drained()
         return session
 
+    async def _hold(self, session: Session) -> None:
+        """Conflict unless the session is still ours."""
+        if not await self._store.leases.renew(self._lease):
+            raise Conflict(f"another process has taken over session {session.name}")
+
     async def _delete(self, judged: _Judged, session: Session, grace: int | None) -> None:
         """Delete the object exactly as it was when it was judged, and only while the session is ours: an
         owner that was stopped in between comes too late. One that changed since is looked at again."""
-        if not await self._store.leases.renew(self._lease):
-            raise Conflict(f"another process has taken over session {session.name}")
+        await self._hold(session)
         resource, name = judged.resource, judged.name
         self._say("delete", f"{resource.kind} {name} (uid {judged.uid})")
         try:
@@ -234,6 +244,14 @@ class Actor:
             changed = (error.problem.http_status, error.problem.reason) == (409, "Conflict")
             if not absent and not changed:
                 raise ActionFailed(diagnose_api(error.problem, f"delete {resource.kind} {name}")) from error
+
+
+def _claim(session: Session, nonce: str) -> Json:
+    return session_claim(session.identity, session.inventory, nonce)
+
+
+def _pod(session: Session, nonce: str) -> Json:
+    return session_pod(session.identity, session.inventory, nonce, entrypoint=entrypoint())
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from moorage.core.diagnosis.interruption import OOM, RESTARTED
 from moorage.core.errors import ApiError
 from moorage.core.kinds import CLAIMS, EVENTS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, Json, Resource
 from moorage.core.observed import Absent, Observed, Present, Unknown, from_problem
-from moorage.core.ownership import Foreign, Judgement, judge_claim, judge_pod
+from moorage.core.ownership import Altered, Foreign, Judgement, Owned, judge_claim, judge_pod
 from moorage.core.plans.observation import ClaimSeen, PodSeen, Verdict
+from moorage.core.pod_view import claims_of
 from moorage.core.session import Diagnosis, Inventory, Session, WorkspaceMode
 from moorage.core.status import MainContainer, main_status
 from moorage.core.workload import session_claim, session_pod
@@ -31,6 +32,8 @@ class Observer:
         self.raw_pod: Json | None = None
         self.raw_claim: Json | None = None
         self.raw_events: list[Json] = []
+        self.failure: ApiError | None = None
+        """Of the last read that brought neither an object nor its absence."""
 
     async def same_cluster(self, inventory: Inventory) -> Observed[bool]:
         """Are namespace and API server the recorded ones? Where the Namespace may not be read, the API
@@ -56,6 +59,7 @@ class Observer:
         try:
             identity = await self._cluster.identity()
         except ApiError as error:
+            self.failure = error
             return Unknown(error.message)
         return Present((identity.address, identity.ca_sha256))
 
@@ -63,7 +67,10 @@ class Observer:
         try:
             return Present(await self._cluster.get(resource, name, namespace))
         except ApiError as error:
-            return from_problem(error.problem, resource.plural, name)
+            read = from_problem(error.problem, resource.plural, name)
+            if isinstance(read, Unknown):
+                self.failure = error
+            return read
 
     async def pod(self, session: Session) -> Observed[PodSeen]:
         """The Pod under the session's name."""
@@ -99,6 +106,7 @@ class Observer:
             diagnosis=diagnosis,
             nonce=_nonce(pod),
             version=str(pod["metadata"].get("resourceVersion") or ""),
+            holds_claim=inventory.claim_name in claims_of(pod),
         )
 
     async def _node(self, pod: Json) -> Observed[Json]:
@@ -167,13 +175,17 @@ def _expected_claim(session: Session, claim: Json) -> Json:
 
 
 def _verdict(judged: Judgement) -> Verdict:
-    if isinstance(judged, Foreign):
-        return Verdict.FOREIGN
-    return Verdict.OWNED if judged.recorded else Verdict.ADOPTABLE
+    match judged:
+        case Foreign():
+            return Verdict.FOREIGN
+        case Altered():
+            return Verdict.ALTERED
+        case Owned(_, recorded):
+            return Verdict.OWNED if recorded else Verdict.ADOPTABLE
 
 
 def _conflict(judged: Judgement) -> str:
-    return f"{judged.field}: {judged.why}" if isinstance(judged, Foreign) else ""
+    return "" if isinstance(judged, Owned) else f"{judged.field}: {judged.why}"
 
 
 def _cause(pod: Json, main: MainContainer) -> str:

@@ -6,13 +6,14 @@ create by the nonce that was issued for it.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 
 from moorage.core import owned
 from moorage.core.errors import ApiError, MoorageError
 from moorage.core.kinds import CLAIMS, PODS
-from moorage.core.observed import Absent, Present, Unknown, from_problem
-from moorage.core.plans.observation import Verdict
+from moorage.core.observed import Absent, Observed, Present, Unknown, from_problem
+from moorage.core.plans.observation import ClaimSeen, PodSeen, Verdict
 from moorage.core.session import IssuedNonce, Session, WorkspaceMode, change
 from moorage.engine.observe import Observer
 from moorage.ports.cluster import Cluster
@@ -23,33 +24,49 @@ from moorage.sessions.parts import Parts
 LATE = 600.0
 """Seconds after which a create without an answer is looked for once more."""
 
+LOOK_LIMIT = 10.0
+"""Seconds for one such look: its cluster may be gone for good, and the command is about something else."""
+
 RESOURCES = {resource.kind: resource for resource in (PODS, CLAIMS)}
 
 
 async def planned(parts: Parts, session: Session) -> Removal:
     """What ``rm`` would do to the cluster, as it stands now."""
-    inventory = session.inventory
-    deletes: list[str] = []
-    keeps: list[str] = []
     try:
         observer = Observer(await parts.executors.of(session), parts.clock)
-        pod, claim = await observer.pod(session), await observer.claim(session)
+        pod = await observer.pod(session)
+        claim: Observed[ClaimSeen] = pod if isinstance(pod, Unknown) else await observer.claim(session)
     except MoorageError as error:
         return Removal(session.name, (), (f"unknown: {error.message}",))
-    for kind, name, seen in (("pod", inventory.pod_name, pod), ("pvc", inventory.claim_name, claim)):
-        if isinstance(seen, Absent) or not name:
-            continue
-        if isinstance(seen, Unknown):
-            keeps.append(f"{kind}/{name} (unknown: {seen.why})")
-            continue
-        given = kind == "pvc" and inventory.snapshot.workspace.mode is not WorkspaceMode.MANAGED_PVC
-        why = "not created by us" if given else "not ours"
-        line = f"{kind}/{name} (uid {seen.value.uid})"
-        if given or seen.value.verdict is Verdict.FOREIGN:
-            keeps.append(f"{line}: {why}")
-        else:
-            deletes.append(line)
-    return Removal(session.name, tuple(deletes), tuple(keeps))
+    inventory = session.inventory
+    given = inventory.snapshot.workspace.mode is not WorkspaceMode.MANAGED_PVC
+    kept = _why_kept(pod)
+    of_pod = _fate(f"pod/{inventory.pod_name}", pod, kept)
+    why = "not created by us" if given else _why_kept(claim)
+    if kept and isinstance(pod, Present) and pod.value.holds_claim:
+        why = why or "the Pod above uses it"
+    of_claim = _fate(f"pvc/{inventory.claim_name}", claim, why)
+    fates = [fate for fate in (of_pod, of_claim) if fate is not None]
+    deletes = tuple(line for line, goes in fates if goes)
+    return Removal(session.name, deletes, tuple(line for line, goes in fates if not goes))
+
+
+def _fate(what: str, seen: Observed[PodSeen] | Observed[ClaimSeen], kept: str) -> tuple[str, bool] | None:
+    """A line for a person, and whether the object goes; None when there is none."""
+    match seen:
+        case Absent():
+            return None
+        case Unknown(why):
+            return f"{what} (unknown: {why})", False
+        case Present(value):
+            line = f"{what} (uid {value.uid})"
+            return (f"{line}: {kept}", False) if kept else (line, True)
+
+
+def _why_kept(seen: Observed[PodSeen] | Observed[ClaimSeen]) -> str:
+    if not isinstance(seen, Present) or seen.value.verdict is not Verdict.FOREIGN:
+        return ""
+    return f"not ours: {seen.value.conflict}"
 
 
 async def sweep(parts: Parts) -> None:
@@ -67,8 +84,9 @@ async def sweep(parts: Parts) -> None:
         if lease is None:
             continue
         try:
-            with contextlib.suppress(MoorageError):
-                await _settle(parts, session, due, lease)
+            with contextlib.suppress(MoorageError, TimeoutError):
+                async with asyncio.timeout(LOOK_LIMIT):
+                    await _settle(parts, session, due, lease)
         finally:
             await parts.store.leases.release(lease)
 

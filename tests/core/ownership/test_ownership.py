@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moorage.core.ownership import Foreign, Owned, judge_claim, judge_pod
+from moorage.core.owned import IDENTITY_LABELS, MANAGED_BY_LABEL
+from moorage.core.ownership import CHANGED, Altered, Foreign, Owned, judge_claim, judge_pod
 from moorage.core.session import Identity, Inventory, IssuedNonce, WorkspaceMode, WorkspaceSpec
 from moorage.core.workload import session_claim, session_pod
 
@@ -104,14 +105,48 @@ def test_an_empty_nonce_never_matches(pod: Json, identity: Identity, make_invent
     assert isinstance(judge_pod(bare, identity, make_inventory(nonces=(empty,)), pod), Foreign)
 
 
-def test_our_nonce_over_a_changed_owned_field_is_foreign_and_names_it(
+def test_our_open_nonce_over_a_changed_owned_field_is_our_create_changed_on_its_way_in(
     pod: Json, identity: Identity, make_inventory: Make
 ) -> None:
     changed = live(pod)
     changed["spec"]["hostPID"] = True
     verdict = judge_pod(changed, identity, make_inventory(nonces=(ISSUED,)), pod)
-    assert isinstance(verdict, Foreign)
-    assert verdict.field == "spec.hostPID"
+    assert isinstance(verdict, Altered)
+    assert (verdict.uid, verdict.field) == ("uid-1", "spec.hostPID")
+
+
+@pytest.mark.parametrize("nonces", [(), (SPENT,)], ids=["never issued", "spent"])
+def test_a_changed_object_without_an_open_nonce_of_ours_is_not_to_be_rejected(
+    identity: Identity, make_inventory: Make, nonces: tuple[IssuedNonce, ...]
+) -> None:
+    inventory = make_inventory(nonces=nonces)
+    expected = session_pod(identity, inventory, "nonce-0", entrypoint=["sh"])
+    changed = live(expected)
+    changed["spec"]["hostPID"] = True
+    assert isinstance(judge_pod(changed, identity, inventory, expected), Foreign)
+
+
+@pytest.mark.parametrize("label", [*IDENTITY_LABELS, MANAGED_BY_LABEL])
+def test_our_nonce_under_another_label_proves_nothing_and_the_label_is_named(
+    pod: Json, identity: Identity, make_inventory: Make, label: str
+) -> None:
+    changed = live(pod)
+    changed["spec"]["hostPID"] = True
+    changed["metadata"]["labels"][label] = "other"
+    verdict = judge_pod(changed, identity, make_inventory(nonces=(ISSUED,)), pod)
+    assert verdict == Foreign("uid-1", f"metadata.labels[{label}]", CHANGED)
+
+
+def test_a_claim_changed_on_its_way_in_is_rejected_one_that_was_given_never(
+    claim: Json, identity: Identity, make_inventory: Make
+) -> None:
+    changed = live(claim)
+    changed["metadata"]["ownerReferences"] = [{"kind": "ConfigMap"}]
+    verdict = judge_claim(changed, identity, make_inventory(nonces=(CLAIM_NONCE,)), claim)
+    assert isinstance(verdict, Altered)
+    given = WorkspaceSpec(WorkspaceMode.EXISTING_CLAIM, claim_name="moorage-session1-workspace")
+    inventory = make_inventory(workspace=given, nonces=(CLAIM_NONCE,))
+    assert isinstance(judge_claim(changed, identity, inventory, claim), Foreign)
 
 
 def test_a_same_name_pod_of_another_uid_is_foreign_even_as_a_copy_with_the_spent_nonce(
@@ -205,10 +240,16 @@ WORDS = st.sampled_from(["", "uid-1", "uid-2", "nonce-0", "nonce-1", "nonce-x"])
 
 
 @given(
-    uid=WORDS, recorded=WORDS, nonce=WORDS, issued=st.lists(WORDS), settled=st.booleans(), ours=st.booleans()
+    uid=WORDS,
+    recorded=WORDS,
+    nonce=WORDS,
+    issued=st.lists(WORDS),
+    settled=st.booleans(),
+    ours=st.booleans(),
+    changed=st.booleans(),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_owned_is_never_said_without_the_recorded_uid_or_a_nonce_we_issued(
+def test_ours_is_never_said_without_the_recorded_uid_or_a_nonce_we_issued(
     pod: Json,
     identity: Identity,
     make_inventory: Make,
@@ -218,15 +259,24 @@ def test_owned_is_never_said_without_the_recorded_uid_or_a_nonce_we_issued(
     issued: list[str],
     settled: bool,
     ours: bool,
+    changed: bool,
 ) -> None:
     nonces = tuple(IssuedNonce("Pod", "moorage-session1", text, 1.0, settled) for text in issued)
     observed = live(pod, uid)
     observed["metadata"]["annotations"]["moorage.dev/create-nonce"] = nonce
     if not ours:
         observed["metadata"]["labels"]["moorage.dev/session-id"] = "other"
+    observed["spec"]["hostPID"] = changed
     verdict = judge_pod(observed, identity, make_inventory(pod_uid=recorded, nonces=nonces), pod)
     if isinstance(verdict, Owned):
         assert ours
         assert uid
         assert uid == recorded or (nonce and nonce in issued)
         assert verdict.recorded == (uid == recorded)
+        assert verdict.recorded or not changed
+    if isinstance(verdict, Altered):
+        assert ours
+        assert changed
+        assert uid not in ("", recorded)
+        assert nonce in issued
+        assert not settled

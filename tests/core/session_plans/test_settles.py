@@ -14,7 +14,7 @@ from moorage.core.plans.session import plan_session
 from moorage.core.session import Desired, Intent, Phase, Session, SourceSpec, WorkspaceMode, change
 
 from .drawn import NOW, session
-from .world import Fault, World, issue_nonce, trouble_of
+from .world import Died, Fault, Refused, World, issue_nonce, trouble_of
 
 QUIET_ROUNDS = 60
 CRASHES = (Fault.CRASH_BEFORE_ACT, Fault.CRASH_AFTER_ACT)
@@ -53,14 +53,23 @@ class Life:
         if fault is Fault.CRASH_BEFORE_ACT:
             self._crash()
             return
+        self.world.mortal = fault in (Fault.CRASH_IN_ACT, Fault.ANSWER_LOST)
         try:
             if fault is Fault.ACT_FAILS:
                 raise RuntimeError("refused")
             acted = self.world.act(action, self.stored, self.now)
             if fault is Fault.ANSWER_LOST:
                 raise RuntimeError("timeout")
+        except Died:
+            self._crash()
+            if fault is Fault.ANSWER_LOST:
+                self.world.trouble = trouble_of(action, None)
+            return
         except RuntimeError:
             self.world.trouble = trouble_of(action, self.world.trouble)
+            return
+        except Refused as refused:
+            self.world.trouble = trouble_of(action, self.world.trouble, refused.why)
             return
         if fault is Fault.CRASH_AFTER_ACT:
             self._crash()

@@ -1,7 +1,7 @@
 """A cluster of one session, in a few dictionaries: enough to carry out every planned action.
 
-Used by test_settles. Acts may fail, may be carried out without the answer arriving, and reads may fail; that
-is the point. The rules are the API server's and the kubelet's, not ours.
+Used by test_settles and test_altered. Acts may fail, may be carried out without the answer arriving, and
+reads may fail; that is the point. The rules are the API server's and the kubelet's, not ours.
 """
 
 from __future__ import annotations
@@ -34,7 +34,23 @@ class Fault(StrEnum):
     ACT_FAILS = "the act fails"
     ANSWER_LOST = "carried out, but the answer is lost"
     CRASH_BEFORE_ACT = "we die before the act"
+    CRASH_IN_ACT = "we die inside the act, after its first call"
     CRASH_AFTER_ACT = "we die after the act, before storing what came of it"
+
+
+class Died(Exception):
+    """We were killed."""
+
+
+class Refused(Exception):
+    """The act failed for good, with this reason."""
+
+    def __init__(self, why: Diagnosis) -> None:
+        super().__init__(why.message)
+        self.why = why
+
+
+MUTATED = Diagnosis("admission", "OwnedFieldMutated", "admission changed a field of ours", terminal=True)
 
 
 @dataclass
@@ -52,6 +68,7 @@ class Pod:
     uid: str
     nonce: str
     claim_uid: str
+    altered: bool = False
     running: bool = False
     deleting: bool = False
     helper: Agentctl | None = None
@@ -63,13 +80,16 @@ class Pod:
 class Claim:
     uid: str
     nonce: str
+    altered: bool = False
     deleting: bool = False
     marker: str = ""
 
 
 @dataclass
 class World:
-    """``link``: our connection's Pod UID and epoch. ``log``: what happened, for messages and laws."""
+    """``link``: our connection's Pod UID and epoch. ``log``: what happened, for messages and laws.
+    ``alters``: kinds of objects that admission changes an owned field of; ``mortal``: we die after the next
+    call."""
 
     pod: Pod | None = None
     claim: Claim | None = None
@@ -77,6 +97,8 @@ class World:
     trouble: Trouble | None = None
     serial: int = 0
     log: list[str] = field(default_factory=list)
+    alters: tuple[str, ...] = ()
+    mortal: bool = False
 
     def fresh(self, what: str) -> str:
         self.serial += 1
@@ -128,7 +150,7 @@ class World:
         recorded, nonces = session.inventory.pod_uid, session.inventory.nonces_for("Pod", "moorage-s1")
         verdict = Verdict.OWNED if pod.uid == recorded else Verdict.FOREIGN
         if pod.uid != recorded and not recorded and pod.nonce in nonces:
-            verdict = Verdict.ADOPTABLE
+            verdict = Verdict.ALTERED if pod.altered else Verdict.ADOPTABLE
         phase = "Running" if pod.running else "Pending"
         return Present(
             PodSeen(pod.uid, verdict, phase=phase, deleting=pod.deleting, main_running=pod.running)
@@ -142,7 +164,7 @@ class World:
         nonces = session.inventory.nonces_for("PersistentVolumeClaim", "moorage-s1")
         verdict = Verdict.OWNED if claim.uid == recorded else Verdict.FOREIGN
         if not recorded and claim.nonce in nonces:
-            verdict = Verdict.ADOPTABLE
+            verdict = Verdict.ALTERED if claim.altered else Verdict.ADOPTABLE
         return Present(ClaimSeen(claim.uid, verdict, deleting=claim.deleting))
 
     def _see_link(self, session: Session) -> LinkSeen | None:
@@ -157,7 +179,7 @@ class World:
     # ---- what an action does
 
     def act(self, action: do.Action, session: Session, now: float) -> Session:
-        """Carry out; raises RuntimeError when the cluster refuses."""
+        """Carry out; raises RuntimeError when the cluster refuses, Refused when it will go on refusing."""
         self.log.append(type(action).__name__)
         match action:
             case do.CreateClaim():
@@ -168,6 +190,14 @@ class World:
                 return own(session, claim_uid=uid, claim_created_by_us=True)
             case do.AdoptPod(uid):
                 return own(session, pod_uid=uid)
+            case do.RejectClaim(uid):
+                assert self.claim is not None
+                assert (self.claim.uid, self.claim.altered) == (uid, True)
+                self._reject_claim()
+            case do.RejectPod(uid):
+                assert self.pod is not None
+                assert (self.pod.uid, self.pod.altered) == (uid, True)
+                self._reject_pod()
             case do.Connect(uid):
                 self._connect(uid)
             case do.CloseLink():
@@ -194,7 +224,10 @@ class World:
         if self.claim is not None:
             raise RuntimeError("AlreadyExists")
         nonce = session.inventory.nonces[-1].nonce
-        self.claim = Claim(self.fresh("claim"), nonce)
+        self.claim = Claim(self.fresh("claim"), nonce, "Claim" in self.alters)
+        self._may_die()
+        if self.claim.altered:
+            self._reject_claim()
         return own(session, claim_uid=self.claim.uid, claim_created_by_us=True)
 
     def _create_pod(self, session: Session, now: float) -> Session:
@@ -202,8 +235,25 @@ class World:
             raise RuntimeError("AlreadyExists")
         nonce = session.inventory.nonces[-1].nonce
         claim_uid = self.claim.uid if self.claim else ""
-        self.pod = Pod(self.fresh("pod"), nonce, claim_uid)
+        self.pod = Pod(self.fresh("pod"), nonce, claim_uid, "Pod" in self.alters)
+        self._may_die()
+        if self.pod.altered:
+            self._reject_pod()
         return own(session, pod_uid=self.pod.uid)
+
+    def _may_die(self) -> None:
+        if self.mortal:
+            raise Died
+
+    def _reject_claim(self) -> None:
+        self.claim = None
+        self._may_die()
+        raise Refused(MUTATED)
+
+    def _reject_pod(self) -> None:
+        self.pod = None
+        self._may_die()
+        raise Refused(MUTATED)
 
     def _connect(self, uid: str) -> None:
         pod = self.pod
@@ -254,8 +304,11 @@ def issue_nonce(world: World, session: Session, action: do.Action, now: float) -
     return own(session, nonces=(*session.inventory.nonces, nonce))
 
 
-def trouble_of(action: do.Action, before: Trouble | None) -> Trouble:
+FAILED = Diagnosis("api", "Failed", "the act failed")
+
+
+def trouble_of(action: do.Action, before: Trouble | None, why: Diagnosis = FAILED) -> Trouble:
     """A failed act as the owner notes it."""
     name = type(action).__name__
     count = before.count + 1 if before is not None and before.action == name else 1
-    return Trouble(name, Diagnosis("api", "Failed", "the act failed"), count)
+    return Trouble(name, why, count)

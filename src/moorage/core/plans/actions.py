@@ -36,6 +36,20 @@ class AdoptPod:
 
 
 @dataclass(frozen=True)
+class RejectClaim:
+    """Compare exactly this claim with what we sent, and delete it when an owned field was changed."""
+
+    uid: str
+
+
+@dataclass(frozen=True)
+class RejectPod:
+    """Compare exactly this Pod with what we sent, and delete it when an owned field was changed."""
+
+    uid: str
+
+
+@dataclass(frozen=True)
 class Connect:
     """Open a link to this Pod; install and repair the helper over exec where nothing answers."""
 
@@ -94,6 +108,8 @@ Action: TypeAlias = (
     | AdoptClaim
     | CreatePod
     | AdoptPod
+    | RejectClaim
+    | RejectPod
     | Connect
     | CloseLink
     | Materialize

@@ -105,17 +105,29 @@ def lose(session: Session, now: float, message: str) -> Plan:
     return Plan(enter(session, Phase.LOST, now, reason="workspace", why=why), None, Terminal("lost"))
 
 
-def blocked(session: Session, now: float, kind: str, name: str, uid: str, conflict: str) -> Plan:
-    """A foreign object holds our name: fail closed, touch nothing, say which and how to clear it."""
+def name_blocked(
+    session: Session, kind: str, name: str, uid: str, conflict: str, *, holds: str = ""
+) -> Diagnosis:
+    """A foreign object holds our name: which, what told, and how a person may clear it. ``holds``: the claim
+    that cannot go before it."""
     namespace = session.inventory.namespace
-    why = Diagnosis(
+    kept = f"; it uses claim {holds}, which cannot go before it" if holds else ""
+    return Diagnosis(
         category="name_blocked",
         reason="NameBlocked",
-        message=f"{kind} {namespace}/{name} (uid {uid}) is not ours: {conflict or 'no create nonce of ours'}",
+        message=f"{kind} {namespace}/{name} (uid {uid}) is not ours: "
+        f"{conflict or 'no create nonce of ours'}{kept}",
         hint=f"look at it with: kubectl -n {namespace} describe {kind} {name}; "
         f"if nobody needs it: kubectl -n {namespace} delete {kind} {name}, then resume or rm this session",
         terminal=True,
     )
+
+
+def blocked(
+    session: Session, now: float, kind: str, name: str, uid: str, conflict: str, *, holds: str = ""
+) -> Plan:
+    """As ``name_blocked``: fail closed, touch nothing."""
+    why = name_blocked(session, kind, name, uid, conflict, holds=holds)
     return Plan(
         enter(session, Phase.FAILED, now, reason="name_blocked", why=why), None, Terminal("name blocked")
     )

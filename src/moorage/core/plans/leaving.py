@@ -17,6 +17,8 @@ from moorage.core.plans.actions import (
     Drain,
     Forget,
     Plan,
+    RejectClaim,
+    RejectPod,
     Retry,
     Terminal,
 )
@@ -51,6 +53,8 @@ def toward_stopped(session: Session, seen: Seen, now: float) -> Plan:
             return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
         case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
             return retry(session, AdoptPod(pod.uid, pod.nonce), seen.trouble)
+        case Present(pod) if pod.verdict is Verdict.ALTERED:
+            return retry(session, RejectPod(pod.uid), seen.trouble)
         case Present(pod):
             return _drain(session, pod, seen, now) or _kept(session, seen, now)
 
@@ -67,6 +71,8 @@ def toward_paused(session: Session, seen: Seen, now: float) -> Plan:
             return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
         case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
             return retry(session, AdoptPod(pod.uid, pod.nonce), seen.trouble)
+        case Present(pod) if pod.verdict is Verdict.ALTERED:
+            return retry(session, RejectPod(pod.uid), seen.trouble)
         case Present(pod):
             return _drain(session, pod, seen, now) or _remove_pod(session, pod, seen, now, Phase.DRAINING)
 
@@ -82,6 +88,8 @@ def toward_gone(session: Session, seen: Seen, now: float) -> Plan:
             return retry(enter(session, Phase.CLEANING, now), None, seen.trouble)
         case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
             return retry(session, AdoptPod(pod.uid, pod.nonce), seen.trouble)
+        case Present(pod) if pod.verdict is Verdict.ALTERED:
+            return retry(session, RejectPod(pod.uid), seen.trouble)
         case Present(pod) if pod.verdict is Verdict.OWNED:
             drained = _drain(session, pod, seen, now)
             return drained or _remove_pod(session, pod, seen, now, Phase.CLEANING)
@@ -174,14 +182,29 @@ def _remove_claim(session: Session, seen: Seen, now: float, final: Phase) -> Pla
             return _forget(own(session, claim_uid=""), now, final)
         case Present(claim) if claim.verdict is Verdict.ADOPTABLE:
             return retry(cleaning, AdoptClaim(claim.uid, claim.nonce), seen.trouble)
+        case Present(claim) if claim.verdict is Verdict.ALTERED:
+            return retry(cleaning, RejectClaim(claim.uid), seen.trouble)
         case Present(claim) if claim.verdict is Verdict.FOREIGN and inventory.claim_uid:
             return blocked(session, now, "pvc", inventory.claim_name, claim.uid, claim.conflict)
         case Present(claim) if claim.verdict is Verdict.FOREIGN or not inventory.claim_created_by_us:
             return _forget(session, now, final)
+        case Present() if (pod := _holder(seen)) is not None:
+            holds = inventory.claim_name
+            return blocked(session, now, "pod", inventory.pod_name, pod.uid, pod.conflict, holds=holds)
         case Present(claim) if claim.deleting:
-            return Plan(cleaning, None, Retry(1.0))
+            describe = f"kubectl -n {inventory.namespace} describe pvc {inventory.claim_name}"
+            reason = f"claim {inventory.claim_name} goes once no Pod uses it: {describe}"
+            return Plan(enter(session, Phase.CLEANING, now, reason=reason), None, Retry(1.0))
         case Present(claim):
             return retry(cleaning, DeleteClaim(claim.uid, claim.version), seen.trouble)
+
+
+def _holder(seen: Seen) -> PodSeen | None:
+    """The foreign Pod under our name for which the claim would stay Terminating, for ever if need be."""
+    if not isinstance(seen.pod, Present):
+        return None
+    pod = seen.pod.value
+    return pod if pod.holds_claim and not pod.deleting and not pod.gone else None
 
 
 def _forget(session: Session, now: float, final: Phase) -> Plan:

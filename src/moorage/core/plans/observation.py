@@ -17,10 +17,12 @@ ENDED = ("Failed", "Succeeded")
 
 class Verdict(StrEnum):
     """Whose object holds our name. ``adoptable``: carries a nonce of ours and every owned field, but its
-    UID is not on record yet (we crashed between create and checkpoint)."""
+    UID is not on record yet (we crashed between create and checkpoint); ``altered``: the same, but admission
+    changed an owned field (we crashed before it was rejected)."""
 
     OWNED = "owned"
     ADOPTABLE = "adoptable"
+    ALTERED = "altered"
     FOREIGN = "foreign"
 
 
@@ -28,7 +30,8 @@ class Verdict(StrEnum):
 class PodSeen:
     """The Pod under our name. ``deleting``: has a deletionTimestamp; ``overdue``: its grace has passed;
     ``node_gone``: the Node it ran on is Absent. ``cause``: why it stopped being useful, for people;
-    ``nonce``: the create nonce it carries; ``version``: its resourceVersion."""
+    ``nonce``: the create nonce it carries; ``version``: its resourceVersion; ``holds_claim``: it mounts the
+    session's claim."""
 
     uid: str
     verdict: Verdict
@@ -43,6 +46,7 @@ class PodSeen:
     diagnosis: Diagnosis | None = None
     nonce: str = ""
     version: str = ""
+    holds_claim: bool = False
 
     @property
     def abandoned(self) -> bool:

@@ -17,6 +17,8 @@ from moorage.core.plans.actions import (
     DeletePod,
     Materialize,
     Plan,
+    RejectClaim,
+    RejectPod,
     Retry,
     StartAgent,
     Terminal,
@@ -57,6 +59,7 @@ def toward_running(session: Session, seen: Seen, now: float) -> Plan:
     return (
         troubled(session, seen, now)
         or _storage(session, seen, now)
+        or _altered(session, seen)
         or _overdue(session, seen, now)
         or _pod(session, seen, now)
     )
@@ -83,10 +86,29 @@ def _clean_failed(session: Session, seen: Seen) -> Plan:
             return retry(session, DeletePod(pod.uid, version=pod.version), seen.trouble)
         case Present(pod) if pod.verdict is Verdict.OWNED and not session.ever_ran:
             return Plan(session, None, Retry(1.0))
+        case Present(pod) if pod.verdict is Verdict.ALTERED and not _hopeless(seen):
+            return retry(session, RejectPod(pod.uid), seen.trouble)
         case Absent():
             return Plan(without_pod(session), None, Terminal("failed"))
         case _:
             return Plan(session, None, Terminal("failed"))
+
+
+def _altered(session: Session, seen: Seen) -> Plan | None:
+    """What became of our create comes before its being late; once it could not be rejected, late is late."""
+    match seen.pod:
+        case Present(pod) if pod.verdict is Verdict.ALTERED and not _tried(seen, RejectPod):
+            return retry(session, RejectPod(pod.uid), seen.trouble)
+        case _:
+            return None
+
+
+def _tried(seen: Seen, action: type) -> bool:
+    return seen.trouble is not None and seen.trouble.action == action.__name__
+
+
+def _hopeless(seen: Seen) -> bool:
+    return seen.trouble is not None and seen.trouble.diagnosis.terminal
 
 
 def _overdue(session: Session, seen: Seen, now: float) -> Plan | None:
@@ -140,6 +162,8 @@ def _claim(session: Session, claim: ClaimSeen, seen: Seen, now: float) -> Plan |
         return blocked(session, now, "pvc", session.inventory.claim_name, claim.uid, claim.conflict)
     if claim.verdict is Verdict.ADOPTABLE:
         return retry(session, AdoptClaim(claim.uid, claim.nonce), seen.trouble)
+    if claim.verdict is Verdict.ALTERED:
+        return retry(session, RejectClaim(claim.uid), seen.trouble)
     if claim.diagnosis is not None and claim.diagnosis.terminal:
         return fail(session, now, claim.diagnosis)
     if claim.deleting and isinstance(seen.pod, Absent):
@@ -162,6 +186,8 @@ def _pod(session: Session, seen: Seen, now: float) -> Plan:
             return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
         case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
             return retry(session, AdoptPod(pod.uid, pod.nonce), seen.trouble)
+        case Present(pod) if pod.verdict is Verdict.ALTERED:
+            return retry(session, RejectPod(pod.uid), seen.trouble)
         case Present(pod):
             return _owned_pod(session, pod, seen, now)
 
