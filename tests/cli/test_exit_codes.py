@@ -110,7 +110,7 @@ def test_a_session_that_cannot_start_is_125_and_its_commands_are_told(cli: Cli) 
     result = cli.run()
     assert result.code == 125
     assert "error: no such image\n  why: image\n  hint: check the name\n" in result.err
-    assert "moorage attach brisk-otter" in result.err
+    assert "moorage rm brisk-otter" in result.err
 
 
 def test_an_executor_that_is_broken_ends_every_verb_before_anything_is_asked(cli: Cli) -> None:
