@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from moorage.sessions.executors import ExecutorConfig
     from moorage.settings import Settings
 
-CHOOSING = ("context", "kubeconfig", "namespace")
-"""Settings that choose a cluster. KUBECONFIG only completes them, it never chooses."""
+NAMING = ("context", "kubeconfig")
+"""Settings that name a cluster, also for a session that was made on another. KUBECONFIG only completes them,
+and a namespace; it never chooses."""
 
 
 class Composition:
@@ -86,16 +87,32 @@ class Composition:
 
         flags = {name: getattr(options, name, None) for name in all_settings.BY_NAME}
         settings = all_settings.load(flags, self._environ, Path.cwd())
-        given = _given(settings, self._environ)
+        named = any(settings.text(name) for name in NAMING)
+        given = _executor(settings, self._environ) if named else None
         store = await self.open_store(settings)
 
         async def connect(config: ExecutorConfig) -> Cluster:
             return self.connect(config, settings, terminal=not options.no_input)
 
-        named = settings.text("kubeconfig") or None
-        executors = Executors(store, connect, given, lambda: _contexts(named, self._environ))
+        executors = Executors(
+            store,
+            connect,
+            given,
+            by_namespace=partial(_executor, settings, self._environ) if settings.text("namespace") else None,
+            contexts=lambda: _contexts(settings.text("kubeconfig") or None, self._environ),
+        )
         sources = Sources(settings.data_dir / "sources")
-        return Verbs(Parts(store, executors, sources, SystemClock(), SystemIds(), current_owner(), patience=settings.request_timeout))
+        return Verbs(
+            Parts(
+                store,
+                executors,
+                sources,
+                SystemClock(),
+                SystemIds(),
+                current_owner(),
+                patience=settings.request_timeout,
+            )
+        )
 
     async def open_store(self, settings: Settings) -> Store:
         """The store of the data folder. The crash tests put their own around it."""
@@ -119,10 +136,8 @@ class Composition:
         )
 
 
-def _given(settings: Settings, environ: Mapping[str, str]) -> ExecutorConfig | None:
-    """The executor that flags or settings choose; None when they choose none."""
-    if not any(settings.text(name) for name in CHOOSING):
-        return None
+def _executor(settings: Settings, environ: Mapping[str, str]) -> ExecutorConfig:
+    """The executor that flags or settings choose, completed by the kubeconfig."""
     from moorage.kube import kubeconfig as kubeconfigs
     from moorage.sessions.executors import ExecutorConfig
 

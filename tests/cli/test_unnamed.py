@@ -80,3 +80,20 @@ def test_a_list_needs_no_cluster_and_names_none(
 ) -> None:
     assert run_cli(["ls"], Composition(environ)) == 0
     assert capfd.readouterr().err == "no sessions\n"
+
+
+def test_a_namespace_alone_chooses_where_new_sessions_go(
+    environ: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["run", "-n", "ai", "--template", "pod.yaml", "--", "true"], Composition(environ)) == 125
+    assert capfd.readouterr().err.startswith("running on context kind-dev, namespace ai\n")
+
+
+def test_a_namespace_alone_needs_no_kubeconfig_to_list_what_is_on_record(
+    environ: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    environ["KUBECONFIG"] = "/nowhere/config"
+    assert run_cli(["ls", "-n", "ai"], Composition(environ)) == 0
+    assert capfd.readouterr().err == "no sessions in namespace ai\n"
+    assert run_cli(["run", "-n", "ai", "--template", "pod.yaml", "--", "true"], Composition(environ)) == 125
+    assert "no kubeconfig was found at /nowhere/config" in capfd.readouterr().err

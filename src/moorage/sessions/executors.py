@@ -42,26 +42,42 @@ Contexts = Callable[[], Sequence[str]]
 
 
 class Executors:
-    """The executors of one data folder. ``given``: the one that flags or settings name, if any."""
+    """The executors of one data folder. ``given``: the one that flags or settings name, if any.
+    ``by_namespace``: completes a namespace given alone, which says where new sessions go and names no other
+    cluster for those there are."""
 
     def __init__(
-        self, store: Store, connect: Connect, given: ExecutorConfig | None, contexts: Contexts = list
+        self,
+        store: Store,
+        connect: Connect,
+        given: ExecutorConfig | None,
+        *,
+        by_namespace: Callable[[], ExecutorConfig] | None = None,
+        contexts: Contexts = list,
     ) -> None:
         self._store = store
         self._connect = connect
         self._given = given
+        self._by_namespace = by_namespace
         self._contexts = contexts
         self._open: dict[str, Cluster] = {}
 
     @property
     def where(self) -> str:
         """For people; "" when none was named."""
-        return self._given.where if self._given else ""
+        chosen = self._chosen()
+        return chosen.where if chosen else ""
 
     def chosen(self) -> ExecutorConfig:
         """The executor for a new session. UsageError when none was named: never a silent default."""
-        if self._given is None:
+        chosen = self._chosen()
+        if chosen is None:
             raise UsageError("no cluster was named", hint=_how_to_name(self._contexts()))
+        return chosen
+
+    def _chosen(self) -> ExecutorConfig | None:
+        if self._given is None and self._by_namespace is not None:
+            return self._by_namespace()
         return self._given
 
     async def remember(self, config: ExecutorConfig) -> str:

@@ -1,0 +1,79 @@
+"""Which cluster a session is looked for on: the one it was made on, unless flags name another."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from moorage.core.errors import NotFound, UsageError
+from moorage.core.session import Identity
+from moorage.ports.cluster import Cluster
+from moorage.ports.store import Store
+from moorage.sessions.executors import ExecutorConfig, Executors
+from moorage.store import open_store
+from tests.cli.scripted import make_session
+
+from .fake_cluster import FakeCluster
+
+MADE_ON = ExecutorConfig("/home/me/config", "build", "agents")
+CURRENT = ExecutorConfig("/home/me/config", "production", "ai")
+SESSION = make_session(identity=Identity("inst", MADE_ON.id, "profile", "task", "s00000000001"))
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    opened = await open_store(tmp_path)
+    await Executors(opened, _nowhere, None).remember(MADE_ON)
+    yield opened
+    await opened.close()
+
+
+async def _nowhere(config: ExecutorConfig) -> Cluster:
+    raise AssertionError(config)
+
+
+@pytest.mark.parametrize(
+    ("given", "by_namespace", "asked"),
+    [
+        (None, None, MADE_ON),
+        (None, CURRENT, MADE_ON),
+        (CURRENT, None, ExecutorConfig("/home/me/config", "production", "agents")),
+    ],
+    ids=["nothing named", "a namespace alone", "another context"],
+)
+async def test_a_session_is_looked_for_where_it_was_made_unless_a_cluster_is_named(
+    store: Store, given: ExecutorConfig | None, by_namespace: ExecutorConfig | None, asked: ExecutorConfig
+) -> None:
+    connected = []
+
+    async def connect(config: ExecutorConfig) -> Cluster:
+        connected.append(config)
+        return FakeCluster()
+
+    completed = (lambda: by_namespace) if by_namespace else None
+    await Executors(store, connect, given, by_namespace=completed).of(SESSION)
+    assert connected == [asked]
+
+
+async def test_a_namespace_alone_says_where_new_sessions_go(store: Store) -> None:
+    executors = Executors(store, _nowhere, None, by_namespace=lambda: CURRENT)
+    assert executors.chosen() == CURRENT
+    assert executors.where == "context production, namespace ai"
+
+
+async def test_with_nothing_named_there_is_no_cluster_for_a_new_session(store: Store) -> None:
+    executors = Executors(store, _nowhere, None, contexts=lambda: ["kind-dev", "prod"])
+    assert executors.where == ""
+    with pytest.raises(UsageError) as refused:
+        executors.chosen()
+    assert "add --context kind-dev and -n NAMESPACE (also there: prod)" in refused.value.hint
+
+
+async def test_a_session_whose_cluster_is_not_on_record_says_how_to_name_it(store: Store) -> None:
+    lost = make_session(identity=Identity("inst", "elsewhere", "profile", "task", "s00000000002"))
+    assert await Executors(store, _nowhere, None).recorded(lost) is None
+    with pytest.raises(NotFound) as refused:
+        await Executors(store, _nowhere, None).of(lost)
+    assert refused.value.hint == "name its cluster with --context and -n"
