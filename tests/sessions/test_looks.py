@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from copy import deepcopy
+
 import pytest
 
 from moorage.core.errors import ApiProblem
@@ -14,7 +17,7 @@ from moorage.ports.cluster import ServerIdentity
 from moorage.ports.sessions import LaunchRequest
 
 from .fake_cluster import FORBIDDEN, PROXY_404, TIMEOUT
-from .stage import MODES, TEMPLATE, Stage
+from .stage import MODES, TEMPLATE, Stage, until
 
 
 def observer(stage: Stage) -> Observer:
@@ -126,6 +129,39 @@ async def test_what_was_not_seen_is_shown_as_unknown_with_the_reason(stage: Stag
     view = await stage.verbs.view("calm-cove")
     assert (view.word, view.observed_at, view.container_state) == ("Unknown", 0.0, "")
     assert view.unknown
+
+
+@pytest.mark.parametrize("when", ["while it ran", "while it was paused", "before it started"])
+async def test_a_foreign_pod_of_our_name_is_not_shown_as_the_sessions_own(stage: Stage, when: str) -> None:
+    session = await (stage.launch() if when == "before it started" else stage.running())
+    if when == "while it was paused":
+        await stage.verbs.pause("calm-cove", stage.said.append)
+    theirs = {"metadata": {"name": session.inventory.pod_name}, "spec": {"nodeName": "their-node"}}
+    uid = stage.cluster.put(PODS, theirs)["metadata"]["uid"]
+    view = await stage.verbs.view("calm-cove")
+    assert view.word == ("Starting" if when == "before it started" else "Unknown")
+    assert (view.pod_phase, view.container_state, view.node, view.observed_at) == ("", "", "", 0.0)
+    assert view.unknown.startswith("NameBlocked: ")
+    assert uid in view.unknown
+    assert view.diagnosis is not None
+    assert view.diagnosis.category == "name_blocked"
+    assert f"kubectl -n agents delete pod {session.inventory.pod_name}" in view.diagnosis.hint
+
+
+async def test_a_pod_that_admission_changed_is_not_shown_as_the_sessions_own(stage: Stage) -> None:
+    session = await stage.launch()
+    sent: list[Json] = []
+    stage.cluster.posted = lambda obj: sent.append(deepcopy(obj)) if obj["kind"] == "Pod" else None
+    stage.cluster.fail("create", PODS, TIMEOUT)
+    starting = asyncio.create_task(stage.verbs.resume("calm-cove", stage.said.append))
+    await until(stage, lambda: bool(sent), starting)
+    starting.cancel()
+    await asyncio.gather(starting, return_exceptions=True)
+    sent[0]["spec"]["hostPID"] = True
+    stage.cluster.put(PODS, sent[0])
+    view = await stage.verbs.view(session.name)
+    assert (view.word, view.container_state) == ("Unknown", "")
+    assert "spec.hostPID" in view.unknown
 
 
 async def test_one_session_that_cannot_be_looked_at_hides_no_other(stage: Stage) -> None:

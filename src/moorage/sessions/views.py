@@ -11,7 +11,9 @@ from dataclasses import replace
 from moorage.core.diagnosis import diagnose_agent_exit
 from moorage.core.errors import MoorageError
 from moorage.core.observed import Absent, Observed, Present, Unknown
+from moorage.core.plans.changes import name_blocked
 from moorage.core.plans.loss import as_seen
+from moorage.core.plans.observation import PodSeen, Verdict
 from moorage.core.session import Phase, Session
 from moorage.core.status import main_status, pod_ready, session_word
 from moorage.engine.observe import Observer
@@ -20,6 +22,8 @@ from moorage.sessions.parts import Parts
 
 STALE_AFTER = 60.0
 AT_ONCE = 16
+GLANCE = 5.0
+"""Seconds of a look that is not what the person came for."""
 FINAL = (Phase.ARCHIVED, Phase.DELETED)
 
 
@@ -32,18 +36,31 @@ async def view(parts: Parts, session: Session) -> SessionView:
 
 async def _look(parts: Parts, session: Session) -> SessionView:
     if session.state.phase in FINAL:
-        return _recorded(parts, session, "")
+        return recorded(parts, session, "")
     try:
         observer = Observer(await parts.executors.of(session), parts.clock)
         same = await observer.same_cluster(session.inventory)
         if same != Present(True):
-            return _recorded(parts, session, _why_unknown(same))
+            return recorded(parts, session, _why_unknown(same))
         pod = await observer.pod(session)
     except MoorageError as error:
-        return _recorded(parts, session, error.message)
+        return recorded(parts, session, error.message)
     if isinstance(pod, Unknown):
-        return _recorded(parts, session, pod.why)
+        return recorded(parts, session, pod.why)
+    if isinstance(pod, Present) and pod.value.verdict in (Verdict.FOREIGN, Verdict.ALTERED):
+        return _not_ours(parts, session, pod.value)
     return _observed(parts, as_seen(session, pod, parts.clock.now()), observer)
+
+
+async def glance(parts: Parts, session: Session, unknown: str = "") -> SessionView:
+    """A view for which nobody waits long. ``unknown``: why there is no use in looking at all."""
+    if unknown:
+        return recorded(parts, session, unknown)
+    try:
+        async with asyncio.timeout(GLANCE):
+            return await view(parts, session)
+    except TimeoutError:
+        return recorded(parts, session, f"no answer within {GLANCE:.0f} s")
 
 
 def _why_unknown(same: Observed[bool]) -> str:
@@ -65,16 +82,28 @@ async def views(parts: Parts, sessions: list[Session]) -> list[SessionView]:
             try:
                 return await view(parts, session)
             except Exception as error:  # whatever it is, it concerns one row
-                return _recorded(parts, session, f"it could not be looked at ({type(error).__name__})")
+                return recorded(parts, session, f"it could not be looked at ({type(error).__name__})")
 
     return list(await asyncio.gather(*(one(session) for session in sessions)))
 
 
-def _recorded(parts: Parts, session: Session, why: str) -> SessionView:
+def recorded(parts: Parts, session: Session, why: str) -> SessionView:
+    """What is on record, without a look; ``why``: what kept us from one."""
     word, reason = session_word(
         session, pod_ready=None, link_ok=None, observed_at=0.0, now=parts.clock.now(), stale_after=STALE_AFTER
     )
     return SessionView(session, word, why or reason, unknown=why, diagnosis=session.state.diagnosis)
+
+
+def _not_ours(parts: Parts, session: Session, pod: PodSeen) -> SessionView:
+    """The Pod under our name is not the session's: nothing of it is shown as the session's own."""
+    name = session.inventory.pod_name
+    if pod.verdict is Verdict.ALTERED:
+        why = f"Pod {name} (uid {pod.uid}) was changed on its way in and will be removed: {pod.conflict}"
+        return recorded(parts, session, why)
+    blocked = name_blocked(session, "pod", name, pod.uid, pod.conflict)
+    seen = recorded(parts, session, f"{blocked.reason}: {blocked.message}")
+    return replace(seen, diagnosis=blocked)
 
 
 def _observed(parts: Parts, session: Session, observer: Observer) -> SessionView:
