@@ -84,7 +84,8 @@ class FakeCluster:
         obj = deepcopy(obj)
         self._serial += 1
         namespaced = {"namespace": self.namespace} if resource.namespaced else {}
-        obj["metadata"] = {**namespaced, **obj["metadata"], "uid": f"{resource.kind}-uid-{self._serial}"}
+        given = {"uid": f"{resource.kind}-uid-{self._serial}", "resourceVersion": str(self._serial)}
+        obj["metadata"] = {**namespaced, **obj["metadata"], **given}
         if resource is PODS and self.starts:
             obj["status"] = _running(obj)
         if resource is CLAIMS:
@@ -111,7 +112,7 @@ class FakeCluster:
 
     def writes(self) -> list[str]:
         """What was really changed or tried to be: no reads, no dry runs."""
-        return [str(call) for call in self.calls if call.verb in ("create", "delete")]
+        return [str(call) for call in self.calls if call.verb in ("create", "delete", "patch")]
 
     def wake(self) -> None:
         """Whoever watches looks again."""
@@ -201,6 +202,8 @@ class FakeCluster:
             raise ApiError(status(404, "NotFound", resource, name))
         if found["metadata"]["uid"] != uid:
             raise ApiError(status(409, "Conflict", resource, name))
+        if resource_version not in (None, found["metadata"]["resourceVersion"]):
+            raise ApiError(status(409, "Conflict", resource, name))
         if resource is PODS and grace_seconds != 0:
             found["metadata"]["deletionTimestamp"] = "2027-01-15T08:00:30Z"
             if not self.stuck:
@@ -227,8 +230,19 @@ class FakeCluster:
     async def replace(self, resource: Resource, obj: Json, namespace: str | None = None) -> Json:
         raise NotImplementedError
 
-    async def patch(self, *args: Any, **more: Any) -> Json:
-        raise NotImplementedError
+    async def patch(self, resource: Resource, name: str, patch: Any, *args: Any, **more: Any) -> Json:
+        """Annotations only, of the object with the UID that the patch names."""
+        uid = patch["metadata"]["uid"]
+        self._note("patch", resource, name, uid)
+        found = self.objects.get((resource.plural, name))
+        if found is None:
+            raise ApiError(status(404, "NotFound", resource, name))
+        if found["metadata"]["uid"] != uid:
+            raise ApiError(status(422, "Invalid", resource, name))
+        self._serial += 1
+        found["metadata"].setdefault("annotations", {}).update(patch["metadata"]["annotations"])
+        found["metadata"]["resourceVersion"] = str(self._serial)
+        return deepcopy(found)
 
     async def apply(self, *args: Any, **more: Any) -> Json:
         raise NotImplementedError

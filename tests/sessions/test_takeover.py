@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from moorage.core.errors import Conflict
-from moorage.core.kinds import CLAIMS, PODS
+from moorage.core import owned
+from moorage.core.errors import ApiError, Conflict
+from moorage.core.kinds import CLAIMS, PODS, Resource
 from moorage.core.session import Session
+from moorage.ports.store import Owner
 
 from .fake_link import FakeAgent
 from .stage import Stage
@@ -54,3 +58,58 @@ async def test_a_start_counts_as_work_before_it_is_sent(
     monkeypatch.setattr(stage, "agent_of", watched)
     await stage.verbs.resume(session.id, stage.said.append)
     assert [record.ever_ran for record in seen] == [True]
+
+
+class Killed(BaseException):
+    """The process is gone once its request has left."""
+
+
+@pytest.mark.parametrize("kind", [PODS, CLAIMS], ids=lambda kind: kind.plural)
+async def test_a_delete_that_a_killed_removal_had_sent_comes_too_late_for_who_goes_on(
+    stage: Stage, kind: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`rm` is killed, somebody wants the session back, and only then the API server gets to the request."""
+    session = await stage.running()
+    in_the_air: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    delete = stage.cluster.delete
+
+    async def killed(*args: Any, **more: Any) -> None:
+        if args[0] is not kind:
+            return await delete(*args, **more)
+        in_the_air.append((args, more))
+        raise Killed
+
+    with monkeypatch.context() as short_lived:
+        short_lived.setattr(stage.cluster, "delete", killed)
+        with pytest.raises(Killed):
+            await stage.verbs.remove(session.id, stage.said.append, force=True)
+    await stage.verbs.resume(session.id, stage.said.append)
+    args, more = in_the_air[0]
+    with pytest.raises(ApiError) as refused:
+        await delete(*args, **more)
+    assert refused.value.problem.reason == "Conflict"
+    assert "deletionTimestamp" not in stage.cluster.only(kind)["metadata"]
+
+
+def _dead(ours: Owner) -> Owner:
+    return replace(ours, started="0")  # that pid has been given to another process since
+
+
+def _elsewhere(ours: Owner) -> Owner:
+    return replace(ours, host="another-host")
+
+
+@pytest.mark.parametrize("former", [_dead, _elsewhere], ids=["dead", "may wake up"])
+async def test_each_takeover_marks_pod_and_claim_and_a_lease_let_go_of_does_not(
+    stage: Stage, former: Callable[[Owner], Owner]
+) -> None:
+    session = await stage.running()
+    for let_go in (True, False):
+        lease = await stage.store.leases.acquire(session.id, former(stage.parts.owner), ttl=0.0)
+        assert lease is not None
+        if let_go:
+            await stage.store.leases.release(lease)
+        await stage.verbs.resume(session.id, stage.said.append)
+        for kind in (PODS, CLAIMS):
+            annotations = stage.cluster.only(kind)["metadata"]["annotations"]
+            assert annotations.get(owned.FENCE_ANNOTATION) == (None if let_go else str(lease.fence + 1))

@@ -123,6 +123,7 @@ async def test_a_holder_on_this_host_is_replaced_at_once_only_when_it_is_dead(
     lease = await leased(store, owner=make_holder())
     taken = await store.leases.acquire(lease.session_id, current_owner())
     assert (taken is not None) == replaced
+    assert taken is None or taken.took_over, "what a dead one has sent may still arrive"
 
 
 async def test_the_same_pid_on_another_host_says_nothing(store: Store) -> None:

@@ -1,8 +1,9 @@
 """Fencing: after a takeover, what the owner before us still sends no longer fits.
 
-Called by ``sessions.owner`` before it acts, when the lease came from an owner that may still wake up. The
-annotation changes the resourceVersion of Pod and claim, which every delete names: one that was judged before
-the takeover is refused by the API server. Touches only objects on record, by UID.
+Called by ``sessions.owner`` before it acts, when the owner before it did not let go of its lease, or was
+removing. It may wake up; and when it is dead, what it has sent may still be on its way. The annotation
+changes the resourceVersion of Pod and claim, which every delete names: one that was judged before the
+takeover is refused by the API server. Touches only objects on record, by UID.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from moorage.ports.link import Gap, Output
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to act for one session. ``fence`` only ever grows. ``took_over``: from an owner whose lease
-    ran out but who is not known to be dead, so it may still wake up and go on."""
+    """The right to act for one session. ``fence`` only ever grows. ``took_over``: from an owner that did
+    not let go of it: it may still wake up and go on, or what it has sent may still arrive."""
 
     session_id: str
     fence: int

@@ -20,7 +20,7 @@ RIGHTS: tuple[tuple[str, str, tuple[str, ...], bool], ...] = (
     ("pods", "exec", ("get", "create"), True),
     ("pods", "portforward", ("get", "create"), False),
     ("pods", "log", ("get",), False),
-    ("persistentvolumeclaims", "", ("get", "create", "delete"), True),
+    ("persistentvolumeclaims", "", ("get", "create", "delete", "patch"), True),
     ("events", "", ("list",), False),
 )
 

@@ -52,7 +52,8 @@ class Owner:
         self._same: Observed[bool] = Unknown("not checked yet")
         self._followed: tuple[Link, str] | None = None
         self._last: Action | None = None
-        self._fenced = not lease.took_over
+        # A removal may be cut short between a request and its answer, also by who lets go of its lease.
+        self._fenced = not (lease.took_over or session.state.phase is Phase.CLEANING)
         self.session = session
         self.connection = Connection(cluster, parts.store, self._say)
         self._pump = OutputPump(parts.store, lease, self._deliver)
