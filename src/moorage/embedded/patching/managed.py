@@ -66,7 +66,7 @@ def applied(
         result += _kept(entry, paths)
     if conflicts and not force:
         raise _conflict(conflicts)
-    merged = _merged(live, config)
+    merged: Json = _merged(live, config)
     dropped = (fieldsets.paths_in(mine["fieldsV1"]) if mine else set()) - wanted.keys() - owned_by_others
     for path in sorted(dropped, key=len, reverse=True):
         merged = fieldsets.without(merged, path)

@@ -27,6 +27,7 @@ class Kind:
     fields: str = ""
     selectable: tuple[str, ...] = ()  # fields a fieldSelector may name, besides name and namespace
     reviews: bool = False  # create only, nothing is stored
+    custom: bool = False  # of a custom resource definition
 
     @property
     def key(self) -> str:

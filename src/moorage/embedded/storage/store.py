@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import bisect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -35,6 +36,10 @@ class Change:
     type: str
     obj: Json
     previous: Json | None
+
+
+Listener = Callable[[str, Change], None]
+"""Told of each change at its commit, with the resource's name; must not write."""
 
 
 class Expired(Exception):
@@ -61,6 +66,7 @@ class Store:
     def __init__(self, path: Path | None = None) -> None:
         self._journal = Journal(path)
         self._shelves: dict[str, _Shelf] = {}
+        self._listeners: list[Listener] = []
         self.version = self._journal.version()
         self._load()
 
@@ -112,7 +118,8 @@ class Store:
             del shelf.objects[key]
         else:
             shelf.objects[key] = obj
-        shelf.log.append(Change(version, type_, obj, previous))
+        change = Change(version, type_, obj, previous)
+        shelf.log.append(change)
         if len(shelf.log) > 2 * KEPT:
             del shelf.log[:KEPT]
             shelf.floor = shelf.log[0].version - 1
@@ -120,7 +127,18 @@ class Store:
         for future in waiting:
             if not future.done():
                 future.set_result(None)
+        for listener in list(self._listeners):
+            listener(resource, change)
         return obj
+
+    @contextmanager
+    def listening(self, listener: Listener) -> Iterator[None]:
+        """Tell ``listener`` of each change while the context is open."""
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
 
     def since(self, resource: str, version: int) -> list[Change]:
         """Changes after ``version``, oldest first. Raises Expired."""

@@ -1,0 +1,1 @@
+"""What happens by itself: namespaces empty, dependants follow their owners, claims bind, Pods get a node."""

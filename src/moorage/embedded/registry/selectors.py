@@ -1,0 +1,129 @@
+"""Label and field selectors of lists and watches. Pure.
+
+Called by the API's reads. Raises Refusal 400 for what is no selector, or names a field that cannot be
+selected by.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from moorage.core.kinds import Json
+from moorage.embedded.refusal import bad_request
+from moorage.embedded.registry.kinds import Kind
+
+Matches = Callable[[Json], bool]
+_SET = re.compile(r"\s*(?P<key>[^\s,()=!]+)\s+(?P<op>in|notin)\s*\((?P<values>[^()]*)\)\s*")
+_EQUAL = re.compile(r"\s*(?P<key>[^\s,()=!<>]+)\s*(?P<op>==|=|!=)\s*(?P<value>[^\s,()=!<>]*)\s*")
+_ORDER = re.compile(r"\s*(?P<key>[^\s,()=!<>]+)\s*(?P<op>[<>])\s*(?P<value>-?\d+)\s*")
+_EXISTS = re.compile(r"\s*(?P<op>!?)\s*(?P<key>[^\s,()=!<>]+)\s*")
+_FORMS = (_SET, _EQUAL, _ORDER, _EXISTS)
+
+
+def labels(text: str) -> Matches | None:
+    """The meaning of a ``labelSelector``; None when it selects everything."""
+    rules = []
+    at = 0
+    while at < len(text):
+        found = next((m for form in _FORMS if (m := form.match(text, at))), None)
+        if found is None or (found.end() < len(text) and text[found.end()] != ","):
+            rest = text[found.end() if found else at :].lstrip()[:1] or "end of string"
+            raise bad_request(f"unable to parse requirement: found '{rest}', expected: identifier")
+        rules.append(_label_rule(found.groupdict()))
+        at = found.end() + 1
+    if not rules:
+        return None
+    return lambda obj: all(rule(obj["metadata"].get("labels") or {}) for rule in rules)
+
+
+def _label_rule(parts: dict[str, str]) -> Callable[[Json], bool]:
+    key, op = parts["key"], parts["op"]
+    if "values" in parts:
+        values = {value.strip() for value in parts["values"].split(",")}
+        if op == "in":
+            return lambda found: found.get(key) in values
+        return lambda found: found.get(key) not in values
+    if "value" not in parts:
+        return (lambda found: key not in found) if op else (lambda found: key in found)
+    value = parts["value"]
+    if op in "<>":
+        return lambda found: _ordered(found.get(key), op, int(value))
+    if op == "!=":
+        return lambda found: found.get(key) != value
+    return lambda found: found.get(key) == value
+
+
+def _ordered(text: str | None, op: str, limit: int) -> bool:
+    if text is None or not text.lstrip("-").isdecimal():
+        return False
+    return int(text) > limit if op == ">" else int(text) < limit
+
+
+def fields(text: str, kind: Kind) -> Matches | None:
+    """The meaning of a ``fieldSelector`` for a kind; None when it selects everything."""
+    rules = []
+    for part in re.split(r"(?<!\\),", text) if text else ():
+        found = re.fullmatch(r"\s*(?P<field>[^=!]+?)\s*(?P<op>==|=|!=)\s*(?P<value>.*)", part)
+        if found is None:
+            raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+        field, value = found["field"], re.sub(r"\\(.)", r"\1", found["value"])
+        if field not in ("metadata.name", "metadata.namespace", *kind.selectable):
+            raise bad_request(_unknown(field, kind))
+        rules.append((field, found["op"] == "!=", value))
+    if not rules:
+        return None
+    return lambda obj: all((_at(obj, field) != value) is negated for field, negated, value in rules)
+
+
+def _unknown(field: str, kind: Kind) -> str:
+    if kind.selectable:
+        return f"field label not supported: {field}"
+    return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+
+
+_DEFAULTS = {"spec.unschedulable": "false", "spec.hostNetwork": "false"}
+_ELSEWHERE = {"source": "source.component"}
+
+
+def _at(obj: Json, field: str) -> str:
+    value: Any = obj
+    for part in _ELSEWHERE.get(field, field).split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    if value is None:
+        return _DEFAULTS.get(field, "")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def both(left: Matches | None, right: Matches | None) -> Matches | None:
+    """An object must satisfy both."""
+    if left is None or right is None:
+        return left or right
+    return lambda obj: left(obj) and right(obj)
+
+
+def label_selector(selector: Json | None) -> Matches:
+    """The meaning of a LabelSelector object; an empty one selects everything."""
+    wanted = (selector or {}).get("matchLabels") or {}
+    rules = (selector or {}).get("matchExpressions") or ()
+
+    def matches(obj: Json) -> bool:
+        found = obj["metadata"].get("labels") or {}
+        return all(found.get(k) == v for k, v in wanted.items()) and all(_fits(r, found) for r in rules)
+
+    return matches
+
+
+def _fits(rule: Json, found: Json) -> bool:
+    key, values = str(rule.get("key")), rule.get("values") or ()
+    match rule.get("operator"):
+        case "In":
+            return found.get(key) in values
+        case "NotIn":
+            return found.get(key) not in values
+        case "Exists":
+            return key in found
+        case "DoesNotExist":
+            return key not in found
+    return False
