@@ -144,7 +144,10 @@ def test_a_long_command_is_cut_in_a_pipe_too_and_whole_where_asked_for(cli: Cli)
         ({"word": "Paused", "phase": Phase.PRESERVED, "exit": AgentExit(code=0)}, "exited 0"),
         ({"word": "Stopped", "exit": AgentExit(signal=9, oom=True)}, "killed by SIGKILL (out of memory)"),
         ({"word": "Stopped", "exit": AgentExit()}, "exit status unknown"),
-        ({"word": "Stopped", "exit": AgentExit(error="not_found")}, "not started: not_found"),
+        (
+            {"word": "Stopped", "exit": AgentExit(error="not_found: no such file: x")},
+            "not started: no such file: x",
+        ),
         ({"word": "Stopped", "phase": Phase.ARCHIVED, "exit": AgentExit(code=0)}, "archived"),
         ({"word": "Failed", "phase": Phase.FAILED, "diagnosis": NO_IMAGE}, "image: ErrImagePull"),
         ({"word": "Unknown", "unknown": "no answer", "exit": AgentExit(code=1)}, "no answer"),

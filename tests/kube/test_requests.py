@@ -9,13 +9,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientConnectorError, web
+from aiohttp.client_reqrep import ConnectionKey
 
 from moorage import kube
 from moorage.core.errors import ApiError, ApiProblem, UsageError
 from moorage.core.kinds import NAMESPACES, PODS
 from moorage.core.observed import Absent, Unknown, from_problem
-from moorage.kube import transport
+from moorage.kube import answers, transport
 from moorage.ports.cluster import Cluster
 
 POD = {"metadata": {"name": "p", "uid": "u1"}}
@@ -272,6 +273,26 @@ async def test_a_refused_connection_was_surely_not_sent(api: Any) -> None:
     await api.server.close()
     problem = await problem_of(cluster.create(PODS, POD))
     assert (problem.kind, problem.reason, problem.sent) == ("transport", "Unreachable", "no")
+    assert problem.message.endswith(": connection refused")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)"), "connection refused"),
+        (OSError(113, "Connect call failed ('10.0.0.1', 443)"), "no route to host"),
+        (OSError("Multiple exceptions: [Errno 111] Connect call failed ('::1', 1, 0, 0), [Errno 111] Connect "
+                 "call failed ('127.0.0.1', 1)"), "connection refused"),
+        (OSError("Connect call failed"), "cannot connect"),
+        (OSError(-2, "Name or service not known"), "Name or service not known"),
+        (OSError(), "cannot connect"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_connection_that_was_not_made_is_told_in_the_systems_words(error: OSError, words: str) -> None:
+    key = ConnectionKey("api.test", 443, True, True, None, None, None)
+    told = answers.no_answer(ClientConnectorError(key, error), "https://api.test")
+    assert told.message == f"https://api.test: {words}"
 
 
 async def test_a_read_survives_a_cut_and_a_gateway_fault(api: Any, answer: Any, refuse: Any) -> None:

@@ -5,6 +5,7 @@ Called by ``kube.transport``. Turns answers and transport failures into ``ApiErr
 
 from __future__ import annotations
 
+import os
 import re
 import ssl
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from moorage.core.errors import ApiError, ApiProblem
 _SHOWN = 300
 _STRICT_PREFIX = "strict decoding error: "
 _STRICT_FAULT = re.compile(r'^(?P<what>unknown|duplicate) field "(?P<field>[^"]+)"$')
+_ERRNO = re.compile(r"\[Errno (\d+)\]")
 _TAG = re.compile(r"<[^>]*>")
 
 NO_ANSWER_HINT = "check the address, the network and any proxy in between"
@@ -151,13 +153,24 @@ def _why(error: BaseException) -> str:
         inner_error = error.os_error
         if isinstance(inner_error, ssl.SSLError):
             return f"TLS failed: {inner_error.reason or inner_error}"
-        return inner_error.strerror or str(inner_error) or "cannot connect"
+        return _why_not_connected(inner_error)
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return f"the proxy answered HTTP {error.status}"
     # Other texts may quote a URL with a password in it; the type says enough.
     return {"ServerDisconnectedError": "the connection was closed before an answer came"}.get(
         type(error).__name__, f"the connection broke ({type(error).__name__})"
     )
+
+
+def _why_not_connected(error: OSError) -> str:
+    """The system's own words: asyncio's ``Connect call failed ('::1', 6443, 0, 0)`` gives no reason. Several
+    addresses that were tried stand in one text, without a number of its own."""
+    words = error.strerror or str(error)
+    if "Connect call failed" in words:
+        listed = _ERRNO.search(words)
+        number = error.errno or (int(listed[1]) if listed else 0)
+        return os.strerror(number).lower() if number else "cannot connect"
+    return words or "cannot connect"
 
 
 def _status_object(body: bytes) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from moorage.cli.shapes import session_object
 from moorage.cli.tables import cut, table
 from moorage.cli.text import age, shell_line, signal_name
 from moorage.cli.verbs import VERBS
+from moorage.core.diagnosis import start_failure
 from moorage.core.errors import UsageError
 from moorage.core.session import AgentExit, Phase
 from moorage.ports.sessions import SessionView
@@ -90,7 +91,7 @@ def _ending(exit: AgentExit) -> str:
     """``exited 3``, ``killed by SIGKILL (out of memory)``."""
     memory = " (out of memory)" if exit.oom else ""
     if exit.error:
-        return f"not started: {exit.error}"
+        return f"not started: {start_failure(exit.error)[0]}"
     if exit.signal is not None:
         return f"killed by {signal_name(exit.signal)}{memory}"
     return "exit status unknown" if exit.code is None else f"exited {exit.code}{memory}"
