@@ -240,6 +240,7 @@ class Scripted:
     left_out: LeftOut = field(default_factory=LeftOut)
     checks: Sequence[Check] = ()
     history: Sequence[SessionEvent] = ()
+    warnings: Sequence[Progress] = ()
     objects: Sequence[Json] = ()
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     uploaded: dict[str, bytes] = field(default_factory=dict)
@@ -373,8 +374,10 @@ class Scripted:
     async def workspace_hash(self, name: str) -> str:
         return "hash"
 
-    async def events(self, name: str) -> list[SessionEvent]:
+    async def events(self, name: str, report: Report = lambda progress: None) -> list[SessionEvent]:
         self.note("events", name)
+        for progress in self.warnings:
+            report(progress)
         self._view(name)
         return list(self.history)
 

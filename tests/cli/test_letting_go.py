@@ -12,7 +12,7 @@ from moorage.core.errors import (
     WorkspaceLost,
 )
 from moorage.core.session import AgentExit, AgentRun, Phase, State
-from moorage.ports.sessions import Exited
+from moorage.ports.sessions import Exited, Progress
 from tests.cli.harness import Cli
 from tests.cli.scripted import make_view
 
@@ -95,3 +95,20 @@ def test_attach_to_a_running_agent_that_ends_meanwhile_says_nothing_of_before(cl
     cli.verbs.steps = [Exited(AgentExit(code=3))]
     done = cli("attach", "brisk-otter")
     assert (done.code, "has ended" in done.err) == (3, False)
+
+
+@pytest.mark.parametrize(("pod", "noted"), [("kept", True), ("released", False)])
+def test_stop_speaks_of_a_kept_pod_only_where_there_is_one(cli: Cli, pod: str, noted: bool) -> None:
+    cli.verbs.views = [make_view(state=State(Phase.PRESERVED, 0.0, pod=pod))]
+    done = cli("stop", "brisk-otter")
+    assert (done.code, done.text) == (0, "brisk-otter\n")
+    assert ("still reserve resources" in done.err) is noted
+
+
+def test_events_that_are_missing_are_said_on_stderr(cli: Cli) -> None:
+    cli.verbs.warnings = [Progress("warning", "events of Pod and claim are missing here: no answer")]
+    done = cli("events", "brisk-otter", "-q")
+    assert (done.code, done.err) == (
+        0,
+        "warning: events of Pod and claim are missing here: no answer\nno events of brisk-otter\n",
+    )

@@ -192,8 +192,9 @@ class SessionVerbs(Protocol):
 
     async def workspace_hash(self, name: str) -> str: ...
 
-    async def events(self, name: str) -> list[SessionEvent]:
-        """Our own transitions and, where they can be read, the Kubernetes events of Pod and claim."""
+    async def events(self, name: str, report: Report = ...) -> list[SessionEvent]:
+        """Our own transitions and, where they can be read, the Kubernetes events of Pod and claim; a warning
+        to ``report`` (by default nobody) where they cannot."""
 
     async def doctor(self) -> list[Check]: ...
 

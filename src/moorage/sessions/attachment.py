@@ -12,15 +12,18 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from enum import Enum
 
-from moorage.core.errors import Conflict, LinkError, NotFound
+from moorage.core.errors import AccessDenied, Conflict, LinkError, NotFound, Unreachable
 from moorage.core.session import AgentExit, Phase, Session
 from moorage.ports.link import Gap, Link, Output
 from moorage.ports.sessions import Exited, Happening, Progress
 from moorage.sessions.carry import POLL, raise_failed
+from moorage.sessions.contact import FOLLOWING, going_on
 from moorage.sessions.owner import LEASE_TTL, Owner
 from moorage.sessions.parts import Parts
 from moorage.sessions.side_link import side_link
 
+SETTLED = (Phase.PRESERVED, Phase.ARCHIVED)
+"""Nothing of it runs, and nothing is left to be cleaned up."""
 ENDED = (Phase.PRESERVED, Phase.FAILED, Phase.LOST, Phase.ARCHIVED, Phase.DELETED)
 
 
@@ -55,11 +58,18 @@ class SessionAttachment:
         while True:
             async for item in self._stored(session.id):
                 yield item
+            if session.state.phase in SETTLED and _over(session):  # no cluster is needed to tell that
+                yield self._outcome(session)
+                return
             owner = await self._own(session)
             if owner is not None:
                 async with contextlib.aclosing(self._drive(owner)) as driven:
-                    async for happening in driven:
-                        yield happening
+                    try:
+                        async for happening in driven:
+                            yield happening
+                    except (Unreachable, AccessDenied) as error:
+                        how = f"nothing is lost by that, and it goes on with: moorage attach {session.name}"
+                        raise going_on(error, how) from error.__cause__
                 return
             session = await self._parts.store.sessions.get(session.id)
             if _over(session):
@@ -93,7 +103,7 @@ class SessionAttachment:
         except BaseException:
             await self._parts.store.leases.release(lease)
             raise
-        return Owner(self._parts, cluster, session, lease, self._tell)
+        return Owner(self._parts, cluster, session, lease, self._tell, away=FOLLOWING)
 
     def _tell(self, happening: Happening) -> None:
         """Output only wakes us: it is read on from the transcript, so that a flood that nobody reads stays

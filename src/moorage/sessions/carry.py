@@ -8,14 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from moorage.core.errors import MoorageError, NameBlocked, SessionFailed, WorkspaceLost
+from moorage.core.errors import (
+    AccessDenied,
+    MoorageError,
+    NameBlocked,
+    SessionFailed,
+    Unreachable,
+    WorkspaceLost,
+)
 from moorage.core.session import Desired, Intent, Phase, Session
 from moorage.ports.sessions import Happening, Progress, Report
+from moorage.sessions.bystander import Bystander
+from moorage.sessions.contact import going_on
 from moorage.sessions.owner import LEASE_TTL, Owner
 from moorage.sessions.parts import Parts
 
 POLL = 0.2
 Done = Callable[[Session], bool]
+
+VERBS = {
+    Desired.RUNNING: "resume",
+    Desired.STOPPED: "stop",
+    Desired.PAUSED: "pause",
+    Desired.ARCHIVED: "archive",
+    Desired.DELETED: "rm",
+}
+"""What a person types for each wish."""
 
 _GOALS: dict[Desired, tuple[Phase, ...]] = {
     Desired.RUNNING: (Phase.RUNNING, Phase.PRESERVED),
@@ -29,7 +47,8 @@ _GOALS: dict[Desired, tuple[Phase, ...]] = {
 async def carry_out(parts: Parts, session: Session, intent: Intent, report: Report) -> Session:
     """Record the intent and see it done.
 
-    Raises SessionFailed, NameBlocked, WorkspaceLost, IdentityChanged.
+    Raises SessionFailed, NameBlocked, WorkspaceLost, IdentityChanged; Unreachable or AccessDenied when the
+    API server cannot be asked for too long: the intent stays on record then.
     """
     stored = await parts.store.sessions.set_intent(session.id, intent)
 
@@ -42,7 +61,11 @@ async def carry_out(parts: Parts, session: Session, intent: Intent, report: Repo
         ended = current.state.phase in (Phase.FAILED, Phase.LOST, Phase.DELETED)
         return reached(current) or (ended and current.seen_intent >= stored.number)
 
-    finished = await drive_or_wait(parts, session, report, reached, done)
+    try:
+        finished = await drive_or_wait(parts, session, report, reached, done)
+    except (Unreachable, AccessDenied) as error:
+        again = f"moorage {VERBS[intent.desired]} {session.name}"
+        raise going_on(error, f"the wish is on record, and goes on with: {again}") from error.__cause__
     if not reached(finished):
         raise_failed(finished)
     return finished
@@ -50,18 +73,19 @@ async def carry_out(parts: Parts, session: Session, intent: Intent, report: Repo
 
 async def drive_or_wait(parts: Parts, session: Session, report: Report, reached: Done, done: Done) -> Session:
     """Drive to the goal where we get the lease; watch the record where another process holds it."""
-    waiting = False
+    bystander: Bystander | None = None
     while True:
         lease = await parts.store.leases.acquire(session.id, parts.owner, ttl=LEASE_TTL)
         if lease is None:
-            if not waiting:
+            if bystander is None:
                 holder = await parts.store.leases.holder(session.id)
                 report(Progress("warning", _waiting(session.name, holder)))
-            waiting = True
+                bystander = Bystander(parts, session, report)
             await parts.clock.sleep(POLL)
             current = await parts.store.sessions.get(session.id)
             if done(current):
                 return current
+            await bystander.look()
             continue
         try:
             cluster = await parts.executors.of(session)

@@ -9,13 +9,16 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from moorage.core.errors import ApiError, LinkError, MoorageError
+from moorage.core.errors import AccessDenied, LinkError, MoorageError, Unreachable
 from moorage.core.kinds import EVENTS, Json
+from moorage.core.plans.changes import agent_may_run
 from moorage.core.pod_view import event_time
 from moorage.core.session import Session
 from moorage.ports.link import Gap, Output
+from moorage.ports.sessions import Progress, Report
 from moorage.ports.store import SessionEvent
 from moorage.sessions.carry import POLL
+from moorage.sessions.contact import going_on
 from moorage.sessions.parts import Parts
 from moorage.sessions.side_link import side_link
 
@@ -50,6 +53,10 @@ async def _held_in_pod(
         return
     try:
         link = await side_link(parts, session)
+    except (Unreachable, AccessDenied) as error:
+        if not agent_may_run(session):
+            return  # its end is on record, and what it wrote was stored before that
+        raise going_on(error, f"output from byte {offset} on is still in the Pod") from error.__cause__
     except MoorageError:
         return
     try:
@@ -68,18 +75,19 @@ def _length(item: Output | Gap) -> int:
     return len(item.data) if isinstance(item, Output) else (item.length or 0)
 
 
-async def events(parts: Parts, session: Session) -> list[SessionEvent]:
-    """Our transitions and the Kubernetes events of Pod and claim, by time."""
+async def events(parts: Parts, session: Session, report: Report) -> list[SessionEvent]:
+    """Our transitions and the Kubernetes events of Pod and claim, by time. What is missing is reported."""
     own = await parts.store.sessions.events(session.id)
     found = [replace(event, object=f"session/{session.name}") for event in own]
     inventory = session.inventory
-    with contextlib.suppress(MoorageError):
+    try:
         cluster = await parts.executors.of(session)
         for name in filter(None, (inventory.pod_name, inventory.claim_name)):
             selector = f"involvedObject.name={name}"
-            with contextlib.suppress(ApiError):
-                async for event in cluster.list_all(EVENTS, inventory.namespace, field_selector=selector):
-                    found.append(_kubernetes_event(event))
+            async for event in cluster.list_all(EVENTS, inventory.namespace, field_selector=selector):
+                found.append(_kubernetes_event(event))
+    except MoorageError as error:
+        report(Progress("warning", f"events of Pod and claim are missing here: {error.message}"))
     return sorted(found, key=lambda event: event.at)
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from moorage.core.diagnosis import start_steps
-from moorage.core.errors import ApiError, Conflict, IdentityChanged
+from moorage.core.errors import ApiError, Conflict
 from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans.actions import Action, Forget, Materialize, Plan, Retry, StartAgent, Terminal
 from moorage.core.plans.changes import keeps_workspace
-from moorage.core.plans.observation import Seen, Trouble
+from moorage.core.plans.observation import ClaimSeen, Seen, Trouble
 from moorage.core.plans.session import IDENTITY_CHANGED, plan_session
 from moorage.core.session import Desired, Phase, Session, change
 from moorage.engine.act import Actor
@@ -28,6 +28,7 @@ from moorage.ports.cluster import Cluster
 from moorage.ports.link import Gap, Link, Output
 from moorage.ports.sessions import Happening, Progress
 from moorage.ports.store import Lease, SessionEvent
+from moorage.sessions.contact import Contact, identity_changed
 from moorage.sessions.forget import forget
 from moorage.sessions.output import OutputPump
 from moorage.sessions.parts import Parts
@@ -40,9 +41,21 @@ FORBIDDEN = 403
 
 
 class Owner:
-    """Drives one session under one lease. ``emit`` receives progress and output as they happen."""
+    """Drives one session under one lease. ``emit`` receives progress and output as they happen.
 
-    def __init__(self, parts: Parts, cluster: Cluster, session: Session, lease: Lease, emit: Emit) -> None:
+    ``away``: seconds that an API server which has answered may stay away; before its first answer, and where
+    this is None, the patience of ``parts`` counts."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        cluster: Cluster,
+        session: Session,
+        lease: Lease,
+        emit: Emit,
+        *,
+        away: float | None = None,
+    ) -> None:
         self._parts = parts
         self._cluster = cluster
         self._lease = lease
@@ -58,6 +71,13 @@ class Owner:
         self.connection = Connection(cluster, parts.store, self._say)
         self._pump = OutputPump(parts.store, lease, self._deliver)
         self._observer = Observer(cluster, parts.clock)
+        self._contact = Contact(
+            parts.clock,
+            lambda step, message: emit(Progress(step, message)),
+            session.inventory.server_address,
+            first=parts.patience,
+            later=parts.patience if away is None else away,
+        )
         self._wake = Wake(cluster, session.inventory, self._intent_number)
         self._actor = Actor(
             cluster,
@@ -85,7 +105,8 @@ class Owner:
     async def drive(self, until: Until | None = None) -> Session:
         """Go on until nothing more will happen for the latest intent, or ``until`` holds.
 
-        Raises IdentityChanged when the cluster is not the recorded one, Conflict when the lease is lost.
+        Raises IdentityChanged when the cluster is not the recorded one, Conflict when the lease is lost,
+        Unreachable or AccessDenied when the API server cannot be asked for too long.
         """
         renewing, watching = asyncio.create_task(self._renew()), asyncio.create_task(self._wake.run())
         rounds = asyncio.create_task(self._rounds(until))
@@ -96,6 +117,7 @@ class Owner:
         finally:
             for task in tasks:
                 task.cancel()
+            self._contact.close()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _renew(self) -> NoReturn:
@@ -110,7 +132,7 @@ class Owner:
             self.session = await self._parts.store.sessions.get(self.session.id)
             plan = await self._plan()
             if plan.settle == Terminal(IDENTITY_CHANGED):
-                raise _identity_changed(self.session, gone=isinstance(self._same, Absent))
+                raise identity_changed(self.session, gone=isinstance(self._same, Absent))
             await self._carry_out(plan)
             seen = not isinstance(plan.settle, Retry)  # else the state is the recorded one, not a look's
             if until is not None and seen and until(self.session):
@@ -124,17 +146,29 @@ class Owner:
                 await self._wait(plan)
 
     async def _plan(self) -> Plan:
+        self._contact.asking()
         seen = await self._observe()
-        return plan_session(self.session, seen, self._parts.clock.now())
+        plan = plan_session(self.session, seen, self._parts.clock.now())
+        unknown = _waited_for(self.session, seen)
+        if unknown is not None and plan.action is None and isinstance(plan.settle, Retry):
+            self._contact.missed(self._observer.failure, unknown.why)
+        else:
+            self._contact.heard()
+        return plan
 
     async def _observe(self) -> Seen:
         if self._same != Present(True):
             self._same = await self._observer.same_cluster(self.session.inventory)
         if self._same == Present(True) and not self._fenced:
             self._same = await self._fence()
+        if isinstance(self._same, Unknown):  # who did not answer that is not asked more
+            self._say("cluster", self._same.why)
+            return Seen(self._same, Unknown(self._same.why), Unknown(self._same.why), None, self._trouble)
         pod = await self._observer.pod(self.session)
-        claim = await self._observer.claim(self.session)
-        if isinstance(pod, Unknown):
+        claim: Observed[ClaimSeen] = Unknown("not asked for")
+        if not isinstance(pod, Unknown):
+            claim = await self._observer.claim(self.session)
+        else:
             self._same = Unknown("not checked since the API server was lost")
             self._say("cluster", pod.why)
         self._report_steps()
@@ -239,14 +273,9 @@ class Owner:
             last_first.push_async_callback(self._pump.stop)
 
 
-def _identity_changed(session: Session, *, gone: bool) -> IdentityChanged:
-    if gone:
-        return IdentityChanged(
-            f"the namespace {session.inventory.namespace} that session {session.name} was made in is gone, "
-            "and Pod and workspace with it",
-            hint=f"remove the record with: moorage rm {session.name}",
-        )
-    return IdentityChanged(
-        f"session {session.name} was made in another cluster or namespace",
-        hint="name the right one with --context and -n; nothing was changed",
-    )
+def _waited_for(session: Session, seen: Seen) -> Unknown | None:
+    """What must be known before anything can be planned. Ending an agent needs no claim."""
+    parts: list[object] = [seen.same_cluster, seen.pod]
+    if session.intent.desired is Desired.RUNNING or isinstance(seen.pod, Absent):
+        parts.append(seen.claim)
+    return next((part for part in parts if isinstance(part, Unknown)), None)

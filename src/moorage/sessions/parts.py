@@ -15,7 +15,8 @@ from moorage.sessions.executors import Executors
 
 @dataclass(frozen=True)
 class Parts:
-    """``owner``: this process, as leases name it."""
+    """``owner``: this process, as leases name it. ``patience``: seconds that a verb waits for an API server
+    that does not answer."""
 
     store: Store
     executors: Executors
@@ -23,3 +24,4 @@ class Parts:
     clock: Clock
     ids: Ids
     owner: Owner
+    patience: float = 30.0

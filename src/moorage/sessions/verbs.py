@@ -13,7 +13,15 @@ from moorage.core.kinds import Json
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
 from moorage.ports.link import FileEntry, Gap, LeftOut, Link, Output, ProcessSpec, RemoteProcess
-from moorage.ports.sessions import Attachment, Check, LaunchRequest, Removal, Report, SessionView
+from moorage.ports.sessions import (
+    Attachment,
+    Check,
+    LaunchRequest,
+    Progress,
+    Removal,
+    Report,
+    SessionView,
+)
 from moorage.ports.store import SessionEvent
 from moorage.ports.streams import ByteStream
 from moorage.sessions import history, launch, removal
@@ -21,8 +29,9 @@ from moorage.sessions.attachment import SessionAttachment
 from moorage.sessions.carry import carry_out
 from moorage.sessions.doctor import doctor
 from moorage.sessions.parts import Parts
+from moorage.sessions.settled import already
 from moorage.sessions.side_link import side_link
-from moorage.sessions.views import view, views
+from moorage.sessions.views import glance, view, views
 
 COPY_LIMIT = 64 << 30
 
@@ -69,6 +78,9 @@ class Verbs:
                 f"session {session.name} is archived: its Pod and workspace are gone",
                 hint=f"its output is still there: moorage logs {session.name}",
             )
+        if nothing := await already(self._parts, session, desired):
+            report(Progress("agent", nothing.said))
+            return await glance(self._parts, session, nothing.unknown)
         intent = Intent(desired=desired, at=self._parts.clock.now(), force=force, discard_workspace=discard)
         await self._drop_link(session.id)
         return await view(self._parts, await carry_out(self._parts, session, intent, report))
@@ -154,9 +166,7 @@ class Verbs:
     async def list_files(self, name: str, path: str) -> list[FileEntry]:
         return await (await self._link(name)).list_files(path)
 
-    async def get_tar(
-        self, name: str, path: str, left_out: LeftOut | None = None
-    ) -> AsyncIterator[bytes]:
+    async def get_tar(self, name: str, path: str, left_out: LeftOut | None = None) -> AsyncIterator[bytes]:
         link = await self._link(name)
         async for chunk in link.get_tar(path, left_out):
             yield chunk
@@ -172,8 +182,8 @@ class Verbs:
     async def workspace_hash(self, name: str) -> str:
         return await (await self._link(name)).hash_tree(WORKSPACE_PATH)
 
-    async def events(self, name: str) -> list[SessionEvent]:
-        return await history.events(self._parts, await self._get(name))
+    async def events(self, name: str, report: Report = lambda progress: None) -> list[SessionEvent]:
+        return await history.events(self._parts, await self._get(name), report)
 
     async def doctor(self) -> list[Check]:
         return await doctor(self._parts)

@@ -7,6 +7,7 @@ import click
 from moorage.cli.command import Call, verb
 from moorage.cli.naming import suggest
 from moorage.cli.output import print_list
+from moorage.cli.progress import ProgressPrinter
 from moorage.cli.shapes import event_object, moment
 from moorage.cli.tables import table
 from moorage.cli.verbs import VERBS
@@ -25,7 +26,7 @@ from moorage.core.errors import MoorageError
 async def command(call: Call, name: str) -> int:
     async with call.sessions() as sessions:
         try:
-            events = await sessions.events(name)
+            events = await sessions.events(name, ProgressPrinter(call.terminal))
         except MoorageError as error:
             await suggest(sessions, error, name)
             raise

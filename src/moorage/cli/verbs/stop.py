@@ -24,12 +24,15 @@ from moorage.cli.verbs import VERBS
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
 async def command(call: Call, names: tuple[str, ...], force: bool) -> int:
     report = ProgressPrinter(call.terminal)
+    pods: set[str] = set()
     async with call.sessions() as sessions:
 
         async def act(name: str) -> dict[str, object]:
-            return session_object(await sessions.stop(name, report, force=force))
+            view = await sessions.stop(name, report, force=force)
+            pods.add(view.session.state.pod)
+            return session_object(view)
 
         code = await for_each(call, sessions, names, act)
-    if code == 0:
+    if code == 0 and "kept" in pods:
         call.terminal.note("Pod and workspace are kept and still reserve resources; pause frees the Pod")
     return code
