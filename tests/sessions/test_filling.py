@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from .fake_link import FakeLink
 from .stage import Stage
 
 
@@ -35,6 +36,21 @@ async def test_a_source_goes_to_the_workspace_wherever_the_agent_starts(
     assert stage.agent.markers == {"/workspace": session.source.marker}
     assert session.filled == session.inventory.claim_uid
     assert [spec.cwd for spec in stage.agent.starts] == [cwd]
+
+
+async def test_the_hash_of_a_workspace_is_of_all_of_it_wherever_the_agent_starts(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def hash_tree(link: FakeLink, path: str) -> str:
+        asked.append(path)
+        return "hash"
+
+    monkeypatch.setattr(FakeLink, "hash_tree", hash_tree, raising=False)
+    await stage.running(cwd="/workspace/sub")
+    assert await stage.verbs.workspace_hash("calm-cove") == "hash"
+    assert asked == ["/workspace"]
 
 
 async def test_a_filled_claim_is_not_filled_again_by_the_next_pod(stage: Stage, source: str) -> None:
