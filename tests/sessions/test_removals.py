@@ -9,12 +9,15 @@ import pytest
 
 from moorage.core import owned
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json
-from moorage.core.session import Phase
+from moorage.core.session import Phase, Session
+from moorage.engine.creation import SEND_WITHIN
+from moorage.ports.store import Lease
 from moorage.sessions import removal
 from moorage.sessions.removal import LATE
 
 from .fake_cluster import FORBIDDEN, TIMEOUT
 from .stage import Stage, until
+from .test_creates import nonce_of
 
 
 async def test_a_dry_run_of_rm_names_what_goes_and_changes_nothing(stage: Stage) -> None:
@@ -40,8 +43,8 @@ async def test_what_cannot_be_read_or_is_not_ours_is_not_promised_to_go(stage: S
     assert [line.partition(" ")[0].partition("/")[0] for line in planned.keeps] == ["pod", "pvc"]
 
 
-async def unanswered(stage: Stage) -> Json:
-    """A session whose Pod's create got no answer, removed since; returns the Pod as it was sent."""
+async def unanswered(stage: Stage, over: Phase = Phase.DELETED) -> Json:
+    """A session whose Pod's create got no answer, removed or archived since; the Pod as it was sent."""
     sent: list[Json] = []
     session = await stage.launch()
     stage.cluster.fail("create", PODS, TIMEOUT)
@@ -51,14 +54,22 @@ async def unanswered(stage: Stage) -> Json:
     starting.cancel()
     await asyncio.gather(starting, return_exceptions=True)
     stage.cluster.posted = lambda obj: None
-    await stage.verbs.remove("calm-cove", stage.said.append)
-    assert (await stage.record(session.id)).state.phase is Phase.DELETED
+    if over is Phase.ARCHIVED:
+        await stage.verbs.archive("calm-cove", stage.said.append)
+    else:
+        await stage.verbs.remove("calm-cove", stage.said.append)
+    assert (await stage.record(session.id)).state.phase is over
     assert stage.cluster.of(PODS) == []
     return sent[0]
 
 
-async def test_a_create_carried_out_after_the_session_was_removed_is_found_and_undone(stage: Stage) -> None:
-    pod = await unanswered(stage)
+@pytest.mark.parametrize("altered", [False, True], ids=["as sent", "altered by admission"])
+@pytest.mark.parametrize("over", [Phase.DELETED, Phase.ARCHIVED])
+async def test_a_create_carried_out_after_the_session_was_removed_is_found_and_undone(
+    stage: Stage, over: Phase, altered: bool
+) -> None:
+    pod = await unanswered(stage, over)
+    pod["spec"]["hostPID"] = altered
     late = stage.cluster.put(PODS, pod)
     await removal.sweep(stage.parts)
     assert stage.cluster.of(PODS) == [late], "it is looked for once, when no answer can come any more"
@@ -77,6 +88,41 @@ async def test_a_late_look_leaves_what_does_not_carry_the_nonce(stage: Stage, no
     stage.clock.time += LATE + 1
     await removal.sweep(stage.parts)
     assert stage.cluster.of(PODS) == [foreign]
+
+
+async def test_a_late_look_leaves_what_does_not_carry_our_labels(stage: Stage) -> None:
+    pod = await unanswered(stage)
+    pod["metadata"]["labels"][owned.SESSION_LABEL] = "other"
+    foreign = stage.cluster.put(PODS, pod)
+    stage.clock.time += LATE + 1
+    await removal.sweep(stage.parts)
+    assert stage.cluster.of(PODS) == [foreign]
+
+
+async def test_a_request_can_only_leave_long_before_the_last_look(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process stopped between its record and its request, and continued: what it held is not sent."""
+    session = await stage.launch()
+    save, held = stage.store.sessions.save, False
+
+    async def stopped(record: Session, lease: Lease) -> Session:
+        nonlocal held
+        saved = await save(record, lease)
+        if not held and any(not n.settled for n in record.inventory.nonces):
+            held = True
+            stage.clock.time += SEND_WITHIN + 1
+        return saved
+
+    posts: list[tuple[str, float]] = []
+    stage.cluster.posted = lambda obj: posts.append((nonce_of(obj), stage.clock.time))
+    monkeypatch.setattr(stage.store.sessions, "save", stopped)
+    running = (await stage.verbs.resume(session.id, stage.said.append)).session
+    issued = {n.nonce: n for n in running.inventory.nonces}
+    assert len(issued) == len(posts) + 1, "the one that was held up is on record, and was not sent"
+    assert all(at - issued[nonce].issued_at <= SEND_WITHIN for nonce, at in posts)
+    assert all(n.settled for n in issued.values())
+    assert SEND_WITHIN <= LATE / 10
 
 
 async def test_a_late_look_that_failed_is_made_again(stage: Stage) -> None:

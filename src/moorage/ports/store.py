@@ -78,7 +78,8 @@ class Sessions(Protocol):
         """Delete transcript and history, keep the row as ``deleted`` with its unsettled nonces."""
 
     async def tombstones(self) -> list[Session]:
-        """Deleted sessions whose nonces are not all settled: a create may still be carried out late."""
+        """Sessions over, archived or deleted, whose nonces are not all settled: a create may still be carried
+        out late."""
 
 
 class Transcripts(Protocol):

@@ -1,7 +1,7 @@
 """What a removal will delete and keep, and the late look at creates that were never answered.
 
-Called by ``sessions.verbs``. Deletes only what a most-recent read proves to be ours: by UID, and for a late
-create by the nonce that was issued for it.
+Called by ``sessions.verbs``. Deletes only what a most-recent read proves to be the answer to a create of
+ours, by its UID.
 """
 
 from __future__ import annotations
@@ -9,25 +9,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from moorage.core import owned
-from moorage.core.errors import ApiError, MoorageError
+from moorage.core.errors import MoorageError
 from moorage.core.kinds import CLAIMS, PODS
-from moorage.core.observed import Absent, Observed, Present, Unknown, from_problem
+from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans.observation import ClaimSeen, PodSeen, Verdict
 from moorage.core.session import IssuedNonce, Session, WorkspaceMode, change
 from moorage.engine.observe import Observer
-from moorage.ports.cluster import Cluster
 from moorage.ports.sessions import Removal
 from moorage.ports.store import Lease
 from moorage.sessions.parts import Parts
 
 LATE = 600.0
-"""Seconds after which a create without an answer is looked for once more."""
+"""Seconds after which a create without an answer is looked for once more. Nothing is sent later than
+``engine.creation.SEND_WITHIN`` after its nonce was issued, so the API server had most of this time for it.
+What it carries out later still is not found any more (docs/sessions.md)."""
 
 LOOK_LIMIT = 10.0
 """Seconds for one such look: its cluster may be gone for good, and the command is about something else."""
 
-RESOURCES = {resource.kind: resource for resource in (PODS, CLAIMS)}
+ANSWERS = (Verdict.ADOPTABLE, Verdict.ALTERED)
+"""What proves that an object is the answer to a create of ours."""
 
 
 async def planned(parts: Parts, session: Session) -> Removal:
@@ -71,8 +72,8 @@ def _why_kept(seen: Observed[PodSeen] | Observed[ClaimSeen]) -> str:
 
 async def sweep(parts: Parts) -> None:
     """What killed commands and late answers left behind: sources of sessions that never came on record, and
-    objects whose create got no answer, of sessions deleted since. Best effort: what cannot be reached now is
-    looked for by a later command."""
+    objects whose create got no answer, of sessions archived or deleted since. Best effort: what cannot be
+    reached now is looked for by a later command."""
     await parts.sources.sweep(lambda: _on_record(parts))
     for session in await parts.store.sessions.tombstones():
         due = [
@@ -96,24 +97,22 @@ async def _on_record(parts: Parts) -> set[str]:
 
 
 async def _settle(parts: Parts, session: Session, due: list[IssuedNonce], lease: Lease) -> None:
-    cluster = await parts.executors.of(session)
-    if await Observer(cluster, parts.clock).same_cluster(session.inventory) != Present(True):
+    """The one late look: what answers a create of these is deleted by its UID, then they are settled. What
+    cannot be read now is looked for another time."""
+    cluster, inventory = await parts.executors.of(session), session.inventory
+    observer = Observer(cluster, parts.clock)
+    if await observer.same_cluster(inventory) != Present(True):
         return
-    for issued in due:
-        await _delete_late(cluster, session, issued)
     looked = {issued.nonce for issued in due}
-    nonces = tuple(change(n, settled=True) if n.nonce in looked else n for n in session.inventory.nonces)
-    inventory = change(session.inventory, nonces=nonces)
-    await parts.store.sessions.save(change(session, inventory=inventory), lease)
-
-
-async def _delete_late(cluster: Cluster, session: Session, issued: IssuedNonce) -> None:
-    resource, namespace = RESOURCES[issued.kind], session.inventory.namespace
-    try:
-        found = await cluster.get(resource, issued.name, namespace)
-    except ApiError as error:
-        if isinstance(from_problem(error.problem, resource.plural, issued.name), Absent):
-            return
-        raise
-    if (found["metadata"].get("annotations") or {}).get(owned.NONCE_ANNOTATION) == issued.nonce:
-        await cluster.delete(resource, issued.name, namespace, uid=found["metadata"]["uid"])
+    found = (
+        (PODS, inventory.pod_name, await observer.pod(session)),
+        (CLAIMS, inventory.claim_name, await observer.claim(session)),
+    )
+    for resource, name, seen in found:
+        if isinstance(seen, Present) and seen.value.nonce in looked and seen.value.verdict in ANSWERS:
+            await cluster.delete(resource, name, inventory.namespace, uid=seen.value.uid)
+    if any(isinstance(seen, Unknown) for _, _, seen in found):
+        return
+    nonces = tuple(change(n, settled=True) if n.nonce in looked else n for n in inventory.nonces)
+    settled = change(session, inventory=change(inventory, nonces=nonces))
+    await parts.store.sessions.save(settled, lease)

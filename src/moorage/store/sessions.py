@@ -87,8 +87,10 @@ class SqlSessions:
         return await self._database.read(work)
 
     async def tombstones(self) -> list[Session]:
-        """Deleted sessions whose nonces are not all settled: a create may still be carried out late."""
-        return await self._select(sa.and_(_columns.phase == Phase.DELETED.value, _columns.unsettled > 0))
+        """Sessions over, archived or deleted, whose nonces are not all settled: a create may still be carried
+        out late."""
+        over = (Phase.ARCHIVED.value, Phase.DELETED.value)
+        return await self._select(sa.and_(_columns.phase.in_(over), _columns.unsettled > 0))
 
     async def save(self, session: Session, lease: Lease) -> Session:
         """Replace the record (all but ``intent``); returns it with the intent now stored. Conflict when
