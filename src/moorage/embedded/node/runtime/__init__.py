@@ -1,0 +1,1 @@
+"""How a container becomes processes of this machine: with namespaces, or plainly without."""
