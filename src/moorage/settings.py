@@ -25,6 +25,9 @@ PROJECT_FILES: Final = (".moorage.toml", "moorage.toml")
 USER_FILE: Final = "config.toml"
 FILE_LIMIT: Final = 256 * 1024
 """Bytes of a settings file."""
+LEAST_SECONDS: Final = 1.0
+MOST_SECONDS: Final = 300.0
+"""Of a length of time: less is no time for one call, and nobody waits longer for one."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ SETTINGS: Final = (
     Setting("context", "text", "Context of the kubeconfig to use.", "--context"),
     Setting("kubeconfig", "path", "Kubeconfig to use.", "--kubeconfig", files="user"),
     Setting("namespace", "text", "Namespace to work in.", "--namespace"),
-    Setting("request_timeout", "seconds", "Limit of one API call.", "--request-timeout", "30s"),
+    Setting("request_timeout", "seconds", "Limit of one API call, 1s to 5m.", "--request-timeout", "30s"),
     Setting("template", "path", "Pod template of `run`.", "--template"),
     Setting("main_container", "text", "Container the agent runs in.", "--main-container", "agent"),
     Setting(
@@ -184,7 +187,8 @@ def _normal(setting: Setting, value: Any, folder: Path) -> str:
         return _switch(value)
     if setting.kind == "seconds":
         text = str(value) if not isinstance(value, bool) else ""
-        _seconds(text)
+        if not LEAST_SECONDS <= _seconds(text) <= MOST_SECONDS:
+            raise ValueError(f"{text!r} does not lie between {LEAST_SECONDS:g}s and {MOST_SECONDS:g}s")
         return text
     if not isinstance(value, str):
         raise ValueError("a text in quotes is needed")
@@ -230,7 +234,7 @@ def _key(text: str) -> bytes:
 def _expected(setting: Setting) -> str:
     return {
         "choice": f"one of {', '.join(setting.choices)}",
-        "seconds": "a number and a unit, e.g. 500ms, 30s, 2m",
+        "seconds": "a number and a unit from 1s to 5m, e.g. 30s or 2m",
         "switch": "true or false",
         "key": "make one with: openssl rand -hex 32",
     }.get(setting.kind, "a text")

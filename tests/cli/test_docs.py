@@ -77,6 +77,7 @@ def test_no_verb_is_documented_that_is_not_there() -> None:
         "Errors",
         "Exit codes",
         "Ctrl-C, and leaving an agent running",
+        "When the server does not answer",
     }
     assert set(SECTIONS) - about == set(COMMANDS)
 

@@ -79,7 +79,7 @@ def test_paths_are_relative_to_where_they_are_written(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("30", 30.0), ("500ms", 0.5), ("1.5m", 90.0), ("1h", 3600.0), ("2s", 2.0)]
+    ("text", "seconds"), [("30", 30.0), ("1500ms", 1.5), ("1.5m", 90.0), ("1s", 1.0), ("5m", 300.0)]
 )
 def test_lengths_of_time_have_units(place: Place, text: str, seconds: float) -> None:
     assert place.load(MOORAGE_REQUEST_TIMEOUT=text).request_timeout == seconds
@@ -125,6 +125,8 @@ REFUSED = {
     "wrong type": ("user", 'context = "a"\nnamespace = 5\n', 2, "quotes"),
     "wrong choice": ("project", 'helper = "usb"\n', 1, "'usb' is none of"),
     "wrong switch": ("project", "quiet = 3\n", 1, "neither true nor false"),
+    "no time at all": ("user", "request_timeout = 0.5\n", 1, "between 1s and 300s"),
+    "time without end": ("user", 'request_timeout = "1h"\n', 1, "between 1s and 300s"),
     "time as a switch": ("user", "request_timeout = true\n", 1, "length of time"),
     "secret key in a file": ("user", 'secret_key = "x"\n', 1, "may not stand in a file"),
     "kubeconfig from a clone": ("project", '#\nkubeconfig = "./x"\n', 2, "comes with a clone"),
@@ -192,3 +194,9 @@ def test_the_reference_is_what_the_code_says() -> None:
 def test_every_setting_has_its_own_name_and_a_default_that_it_accepts() -> None:
     assert len({setting.name for setting in SETTINGS}) == len(SETTINGS)
     assert [s.name for s in SETTINGS if s.choices and s.default not in s.choices] == []
+
+
+@pytest.mark.parametrize("text", ["0.1", "0.9s", "301", "6m", "1h"])
+def test_a_length_of_time_out_of_bounds_is_refused(place: Place, text: str) -> None:
+    with pytest.raises(UsageError, match="does not lie between 1s and 300s"):
+        place.load(MOORAGE_REQUEST_TIMEOUT=text)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from moorage.cli.values import DURATION
+from moorage.cli.values import REQUEST_TIMEOUT
 from moorage.cli.wiring import GlobalOptions
 
 OUTPUTS: Final = ("table", "wide", "json", "yaml", "name")
@@ -45,7 +45,7 @@ def global_flags() -> list[click.Option]:
         GlobalFlag(
             ["--request-timeout"],
             metavar="TIME",
-            type=DURATION,
+            type=REQUEST_TIMEOUT,
             help="Limit of one API call, e.g. 90s or 2m (default: 30s).",
         ),
         GlobalFlag(

@@ -14,11 +14,21 @@ _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+
 
 
 class Duration(click.ParamType[float]):
-    """``90``, ``90s``, ``1m30s``, ``1h``, ``500ms``; converted to seconds."""
+    """``90``, ``90s``, ``1m30s``, ``1h``, ``500ms``; converted to seconds. ``least``, ``most``: in seconds."""
 
     name = "duration"
 
+    def __init__(self, least: float = 0.0, most: float = float("inf")) -> None:
+        self._least = least
+        self._most = most
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds = self._seconds(value, param, ctx)
+        if not self._least <= seconds <= self._most:
+            self.fail(f"{value!r} does not lie between {self._least:g}s and {self._most:g}s", param, ctx)
+        return seconds
+
+    def _seconds(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, int | float):
             return float(value)
         text = str(value).strip()
@@ -44,4 +54,6 @@ class Lines(click.ParamType[int]):
 
 
 DURATION = Duration()
+REQUEST_TIMEOUT = Duration(1, 300)
+"""The bounds that ``settings`` has, too."""
 LINES = Lines()
