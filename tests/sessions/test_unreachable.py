@@ -9,9 +9,17 @@ from typing import Any
 
 import pytest
 
-from moorage.core.errors import AccessDenied, ApiProblem, MoorageError, Unreachable
+from moorage.core.errors import (
+    AccessDenied,
+    ApiProblem,
+    LinkError,
+    MoorageError,
+    SessionFailed,
+    Unreachable,
+)
 from moorage.core.kinds import EVENTS, NAMESPACES, PODS
 from moorage.core.session import Desired, Phase
+from moorage.engine import connection
 from moorage.ports.link import ExitStatus, Output, ProcessSpec
 from moorage.ports.sessions import Exited, Progress
 from moorage.ports.store import Owner
@@ -199,3 +207,40 @@ async def test_events_that_cannot_be_read_are_said_to_be_missing(stage: Stage) -
     assert await stage.verbs.events("calm-cove", warnings.append)
     (warning,) = warnings
     assert "https://api.test: Connection refused" in warning.message
+
+
+@pytest.fixture
+def deaf(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From now on agentctl answers nobody, whatever is delivered to it; the Pod runs."""
+
+    async def nobody(*args: Any, **more: Any) -> Any:
+        raise LinkError("nobody listens")
+
+    def switch() -> None:
+        monkeypatch.setattr(connection, "open_link", nobody)
+        monkeypatch.setattr(connection, "ANSWER_TRIES", 1)
+
+    return switch
+
+
+@pytest.mark.parametrize(
+    ("workspace", "way"),
+    [
+        ("managed_pvc", "moorage pause calm-cove ends it with its Pod, and the workspace stays"),
+        ("empty_dir", "moorage pause calm-cove --discard-workspace ends it with its Pod, and loses"),
+    ],
+)
+async def test_a_stop_that_cannot_reach_agentctl_says_so_and_offers_the_way_out(
+    stage: Stage, deaf: Callable[[], None], workspace: str, way: str
+) -> None:
+    await stage.running(workspace)
+    deaf()
+    with pytest.raises(SessionFailed, match="cannot be asked to end .*nobody listens") as raised:
+        await VERBS["stop"](stage)
+    assert way in raised.value.hint
+    assert stage.agent.state == "running"
+    assert len(stage.cluster.of(PODS)) == 1  # a stop never deletes the Pod
+    await stage.verbs.pause("calm-cove", stage.said.append, discard_workspace=workspace == "empty_dir")
+    record = await stage.record()
+    assert (record.state.phase, record.state.pod) == (Phase.PRESERVED, "released")
+    assert stage.cluster.of(PODS) == []

@@ -34,6 +34,8 @@ ANSWER_TIMEOUT = 30.0
 """Seconds for agentctl to say how things stand; one that is alive but silent is not waited for."""
 ANSWER_TRIES = 25
 ANSWER_PAUSE = 0.04
+ANSWER_LIMIT = 30.0
+"""Seconds for all tries together: to each, something may listen and say nothing."""
 
 
 class Connection:
@@ -123,7 +125,11 @@ class Connection:
     async def _await_answer(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> None:
         """The helper needs a moment from delivery to listening; each attempt is a real connection."""
         last: Exception | None = None
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + ANSWER_LIMIT
         for _ in range(ANSWER_TRIES):
+            if loop.time() > ends:
+                break
             try:
                 self.link = await self._dial(session, pod_uid, nonce, fence)
             except (LinkError, TimeoutError) as error:

@@ -38,7 +38,8 @@ from moorage.core.plans.observation import PodSeen, Seen, Verdict
 from moorage.core.session import AgentExit, Desired, Diagnosis, Phase, Session, WorkspaceMode, change
 
 CONNECT_TRIES = 4
-"""An agent that cannot be reached this often is ended by the Pod's own termination instead."""
+"""An agent that cannot be reached this often is ended by the Pod's own termination instead, where the Pod is to
+go; where it is to stay, nothing else may end it, and the stop has failed."""
 
 
 def toward_stopped(session: Session, seen: Seen, now: float) -> Plan:
@@ -134,9 +135,8 @@ def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | Non
         return None
     draining = enter(session, Phase.DRAINING, now)
     if seen.link is None:
-        unreachable = seen.trouble is not None and seen.trouble.count >= CONNECT_TRIES
-        if unreachable and session.intent.desired is not Desired.STOPPED:
-            return None
+        if seen.trouble is not None and seen.trouble.count >= CONNECT_TRIES:
+            return _not_ended(session, not_reached(session, seen.trouble.diagnosis), now)
         return retry(draining, Connect(pod.uid), seen.trouble)
     link, run = seen.link, session.run
     assert run is not None
@@ -151,6 +151,23 @@ def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | Non
     if seen.trouble is not None and seen.trouble.action == Drain.__name__ and seen.trouble.diagnosis.terminal:
         return _not_ended(session, seen.trouble.diagnosis, now)
     return retry(draining, Drain(), seen.trouble)
+
+
+def not_reached(session: Session, why: Diagnosis) -> Diagnosis:
+    """A stop that could not even be asked for. What ends the agent without agentctl costs the Pod, which is a
+    person's decision."""
+    pause = f"moorage pause {session.name}"
+    if keeps_workspace(session):
+        way = f"{pause} ends it with its Pod, and the workspace stays"
+    else:
+        way = f"{pause} --discard-workspace ends it with its Pod, and loses the workspace, an emptyDir"
+    return Diagnosis(
+        category=why.category,
+        reason="AgentNotReached",
+        message=f"the agent of session {session.name} runs on: it cannot be asked to end ({why.message})",
+        hint=f"{way}; moorage stop {session.name} tries again",
+        terminal=True,
+    )
 
 
 def _not_ended(session: Session, why: Diagnosis, now: float) -> Plan | None:
