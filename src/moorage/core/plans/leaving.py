@@ -38,8 +38,8 @@ from moorage.core.plans.observation import PodSeen, Seen, Verdict
 from moorage.core.session import AgentExit, Desired, Diagnosis, Phase, Session, WorkspaceMode, change
 
 CONNECT_TRIES = 4
-"""An agent that cannot be reached this often is ended by the Pod's own termination instead, where the Pod is to
-go; where it is to stay, nothing else may end it, and the stop has failed."""
+"""An agent that cannot be reached this often is ended by the Pod's own termination instead, where the Pod is
+to go; where it is to stay, nothing else may end it, and the stop has failed."""
 
 
 def toward_stopped(session: Session, seen: Seen, now: float) -> Plan:
