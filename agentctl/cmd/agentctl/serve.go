@@ -110,6 +110,9 @@ func newServer(paths boot.Paths, table *process.Table, b boot.Bootstrap) (*serve
 	}
 	intro := introduction()
 	s := server.New(agent, table, link.ReadyBody{PodUID: intro.PodUID, Helper: intro.Helper, Platform: intro.Platform})
+	if len(paths.Mounts) > 0 {
+		s.Real = paths.Real
+	}
 	s.SetNonce(b.Nonce)
 	return s, nil
 }

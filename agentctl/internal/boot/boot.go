@@ -40,10 +40,14 @@ const (
 )
 
 // Paths are the two directories agentctl writes to: Home survives a restart of the container, Run is in
-// memory. Listen is what --listen says, or "".
-type Paths struct{ Home, Run, Listen string }
+// memory. Listen is what --listen says, or "". Mounts tells where mounted paths really are, if elsewhere.
+type Paths struct {
+	Home, Run, Listen string
+	Mounts            map[string]string
+}
 
-// FromFlags reads --home, --run and --listen, each with its value as the next argument; false for anything else.
+// FromFlags reads --home, --run and --listen, each with its value as the next argument; false for anything
+// else. What they leave open is as the file beside the program says, or as usual.
 func FromFlags(args []string) (Paths, bool) {
 	paths := Paths{Home: DefaultHome, Run: DefaultRun}
 	places := map[string]*string{"--home": &paths.Home, "--run": &paths.Run, "--listen": &paths.Listen}
@@ -54,7 +58,7 @@ func FromFlags(args []string) (Paths, bool) {
 		}
 		*place = args[1]
 	}
-	return paths, true
+	return FromProgram(paths), true
 }
 
 // Config is what the controlling side may set; unknown keys are ignored.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -81,14 +82,14 @@ func TestOnlyFlagsSayWhereThingsAre(t *testing.T) {
 	}{
 		{nil, Paths{Home: DefaultHome, Run: DefaultRun}, true},
 		{[]string{"--run", "/r", "--home", "/h"}, Paths{Home: "/h", Run: "/r"}, true},
-		{[]string{"--listen", "unix:/s"}, Paths{DefaultHome, DefaultRun, "unix:/s"}, true},
+		{[]string{"--listen", "unix:/s"}, Paths{Home: DefaultHome, Run: DefaultRun, Listen: "unix:/s"}, true},
 		{[]string{"--run"}, Paths{}, false},
 		{[]string{"--run", ""}, Paths{}, false},
 		{[]string{"--other", "x"}, Paths{}, false},
 		{[]string{"x"}, Paths{}, false},
 	} {
 		got, taken := FromFlags(c.args)
-		if taken != c.taken || taken && got != c.want {
+		if taken != c.taken || taken && !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%q: %+v, %v", c.args, got, taken)
 		}
 	}

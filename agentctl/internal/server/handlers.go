@@ -77,6 +77,9 @@ func (s *Server) handle(stream *link.Stream) {
 		stream.Answer(nil, &link.Failure{Code: "usage", Message: "the request is not understood: " + err.Error()})
 		return
 	}
+	if s.Real != nil {
+		r = r.at(s.Real)
+	}
 	op, known := operations[r.Op]
 	if !known {
 		stream.Answer(nil, &link.Failure{Code: "unknown_operation", Message: fmt.Sprintf("no operation %.40q", r.Op)})
@@ -84,6 +87,19 @@ func (s *Server) handle(stream *link.Stream) {
 	}
 	result, err := op(s, stream, r)
 	stream.Answer(result, failure(err))
+}
+
+// at is the request with real in place of each path.
+func (r request) at(real func(string) string) request {
+	argv, env := make([]string, len(r.Spec.Argv)), make(map[string]string, len(r.Spec.Env))
+	for i, word := range r.Spec.Argv {
+		argv[i] = real(word)
+	}
+	for name, value := range r.Spec.Env {
+		env[name] = real(value)
+	}
+	r.Spec.Argv, r.Spec.Env, r.Spec.Cwd, r.Path = argv, env, real(r.Spec.Cwd), real(r.Path)
+	return r
 }
 
 // failure gives every error its stable code.

@@ -25,6 +25,8 @@ type Server struct {
 	Agent *process.Agent
 	Table *process.Table
 	Ready link.ReadyBody
+	// Real tells where a path that a request names really is; nil: there.
+	Real func(string) string
 
 	epoch string
 	mu    sync.Mutex
