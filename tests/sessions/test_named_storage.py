@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from moorage.core.errors import ApiProblem, Conflict, MoorageError, SessionFailed
-from moorage.core.kinds import CLAIMS, NAMESPACES, STORAGE_CLASSES, Json, Resource
+from moorage.core.kinds import CLAIMS, NAMESPACES, STORAGE_CLASSES, VOLUMES, Json, Resource
 from moorage.core.session import WorkspaceMode, WorkspaceSpec
 from moorage.ports.sessions import LaunchRequest
 
@@ -61,6 +61,25 @@ async def test_a_read_that_decides_nothing_refuses_nothing(
     stage.cluster.fail("get", resource, problem)
     await launch(stage, workspace)
     assert (await stage.record("second")).inventory.snapshot.workspace == workspace
+
+
+async def test_a_class_that_only_volumes_made_by_hand_bear_will_do(stage: Stage) -> None:
+    stage.cluster.put(VOLUMES, {"metadata": {"name": "disk"}, "spec": {"storageClassName": "fast"}})
+    await launch(stage, FAST)
+    assert (await stage.record("second")).inventory.snapshot.workspace == FAST
+
+
+async def test_whether_volumes_bear_a_class_is_not_guessed(stage: Stage) -> None:
+    stage.cluster.fail("list", VOLUMES, FORBIDDEN)
+    await launch(stage, FAST)
+    assert (await stage.record("second")).inventory.snapshot.workspace == FAST
+
+
+async def test_a_claim_that_many_may_mount_is_shared(stage: Stage) -> None:
+    stage.cluster.put(CLAIMS, {"metadata": {"name": "given"}, "spec": {"accessModes": ["ReadWriteMany"]}})
+    await stage.running("existing_claim")
+    await launch(stage, MODES["existing_claim"])
+    assert (await stage.record("second")).inventory.claim_name == "given"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from moorage.core.diagnosis import claim_missing, diagnose_claim, storage_class_missing
 from moorage.core.errors import ApiError, Conflict, SessionFailed
-from moorage.core.kinds import CLAIMS, STORAGE_CLASSES, Json, Resource
+from moorage.core.kinds import CLAIMS, STORAGE_CLASSES, VOLUMES, Json, Resource
 from moorage.core.observed import Absent, Observed, Present, from_problem
 from moorage.core.session import Diagnosis, Inventory, Phase, Session, WorkspaceMode
 from moorage.ports.cluster import Cluster
@@ -23,21 +23,35 @@ async def check_storage(parts: Parts, cluster: Cluster, session: Session) -> Non
     another session of ours has the claim."""
     wanted, namespace = session.inventory.snapshot.workspace, session.inventory.namespace
     if wanted.mode is WorkspaceMode.EXISTING_CLAIM:
-        await _check_claim(cluster, wanted.claim_name, namespace)
-        _check_free(session, await parts.store.sessions.list_all())
+        shared = await _check_claim(cluster, wanted.claim_name, namespace)
+        _check_free(session, await parts.store.sessions.list_all(), shared=shared)
     if wanted.storage_class:
-        found = await _read(cluster, STORAGE_CLASSES, wanted.storage_class, None)
-        if isinstance(found, Absent):
-            raise _refusal(storage_class_missing(wanted.storage_class), "workspace.storage_class")
+        await _check_class(cluster, wanted.storage_class)
 
 
-async def _check_claim(cluster: Cluster, name: str, namespace: str) -> None:
+async def _check_class(cluster: Cluster, name: str) -> None:
+    """A class may be a mere name that volumes made by hand bear, with no object of its own."""
+    if not isinstance(await _read(cluster, STORAGE_CLASSES, name, None), Absent):
+        return
+    try:
+        async for volume in cluster.list_all(VOLUMES):
+            if (volume.get("spec") or {}).get("storageClassName") == name:
+                return
+    except ApiError:
+        return
+    raise _refusal(storage_class_missing(name), "workspace.storage_class")
+
+
+async def _check_claim(cluster: Cluster, name: str, namespace: str) -> bool:
+    """Whether several Pods may use the claim at once."""
     found = await _read(cluster, CLAIMS, name, namespace)
     why = claim_missing(name, namespace) if isinstance(found, Absent) else None
     if isinstance(found, Present):
         why = diagnose_claim(found.value, [])
     if why is not None and why.terminal:
         raise _refusal(why, "workspace.claim_name")
+    modes = (found.value.get("spec") or {}).get("accessModes") if isinstance(found, Present) else None
+    return "ReadWriteMany" in (modes or [])
 
 
 async def _read(cluster: Cluster, resource: Resource, name: str, namespace: str | None) -> Observed[Json]:
@@ -51,8 +65,8 @@ def _refusal(why: Diagnosis, field: str) -> SessionFailed:
     return SessionFailed(why.message, field=field, hint=why.hint, details={"category": why.category})
 
 
-def _check_free(session: Session, others: list[Session]) -> None:
-    """Two agents in one workspace would write over each other."""
+def _check_free(session: Session, others: list[Session], *, shared: bool) -> None:
+    """Two agents in one workspace would write over each other, unless it is ``shared`` on purpose."""
     name = session.inventory.claim_name
     for other in others:
         if other.inventory.claim_name != name or not _same_place(session.inventory, other.inventory):
@@ -63,7 +77,7 @@ def _check_free(session: Session, others: list[Session]) -> None:
                 field="workspace.claim_name",
                 hint=f"work in that session: moorage resume {other.name}; or give another --claim",
             )
-        if _may_have_a_pod(other):
+        if not shared and _may_have_a_pod(other):
             raise Conflict(
                 f"claim {name} is in use by session {other.name}",
                 field="workspace.claim_name",
