@@ -3,6 +3,7 @@
 A test marked `cluster` (API server) or `node` (also a kubelet) runs only with --cluster,
 MOORAGE_TEST_CLUSTER=1 or CI=true; else it is deselected, and nothing here starts anything. The
 first test that asks for the fixture `cluster` starts it; docs/test-cluster.md lists the variables.
+With --embedded, those of tests/contract run on the embedded cluster instead, and no others.
 """
 
 from __future__ import annotations
@@ -22,13 +23,19 @@ from testcluster.cluster import Cluster
 from testcluster.shell import wait_for
 from testcluster.testrun import RealCluster
 
+from moorage.embedded import EmbeddedCluster
+from tests.embedded.running import EmbeddedAudit, Threaded, as_real
+
 ASKED = "MOORAGE_TEST_CLUSTER"
+EMBEDDED = "MOORAGE_TEST_EMBEDDED"
+CONTRACT = Path(__file__).parent / "contract"
 TIERS = ("cluster", "node")
 Rules = list[dict[str, Any]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cluster", action="store_true", help="also run tests marked cluster or node")
+    parser.addoption("--embedded", action="store_true", help="run tests/contract on the embedded cluster")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -36,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--cluster") or os.environ.get("CI") == "true":
         os.environ[ASKED] = "1"  # the workers of pytest-xdist and the table of skips read it here
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a run that is ended takes its cluster down
+    if config.getoption("--embedded"):
+        os.environ[EMBEDDED] = "1"
     testrun.begin_run()
 
 
@@ -45,6 +54,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tiers = {item: _tier(item) for item in items}
+    config.stash[NODES] = 0
+    if os.environ.get(EMBEDDED) == "1":
+        chosen = [item for item, tier in tiers.items() if tier and item.path.is_relative_to(CONTRACT)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
+        return
     if os.environ.get(ASKED) != "1":
         left_out = [item for item, tier in tiers.items() if tier]
         config.hook.pytest_deselected(items=left_out)
@@ -68,8 +83,24 @@ def _tier(item: pytest.Item) -> str:
 
 
 @pytest.fixture(scope="session")
-def cluster(pytestconfig: pytest.Config) -> RealCluster:
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Threaded | None]:
+    """The embedded cluster of this run, None where it runs on a real one."""
+    if os.environ.get(EMBEDDED) != "1":
+        yield None
+        return
+    threaded = Threaded(EmbeddedCluster(tmp_path_factory.mktemp("embedded") / "cluster"))
+    threaded.start()
+    yield threaded
+    threaded.stop()
+
+
+@pytest.fixture(scope="session")
+def cluster(
+    pytestconfig: pytest.Config, embedded: Threaded | None, tmp_path_factory: pytest.TempPathFactory
+) -> RealCluster:
     """The cluster of this run. With tests marked `node` among the selected ones it has a real node."""
+    if embedded is not None:
+        return as_real(embedded, tmp_path_factory.mktemp("kubeconfig"))
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     if capture is None:
         return testrun.acquire(pytestconfig.stash[NODES])
@@ -105,15 +136,19 @@ def namespace(cluster: RealCluster, request: pytest.FixtureRequest) -> Iterator[
 @pytest.fixture
 def local_cluster(cluster: RealCluster) -> Cluster:
     """The launcher's own cluster, for what a kubeconfig cannot do: audit log, volumes on disk, restarts."""
+    if os.environ.get(EMBEDDED) == "1":
+        pytest.skip("needs the launcher's own cluster, not the embedded one")
     if cluster.local is None:
         pytest.skip("needs the launcher's own cluster, not MOORAGE_TEST_KUBECONFIG")
     return cluster.local
 
 
 @pytest.fixture
-def audit(local_cluster: Cluster) -> Judge:
+def audit(embedded: Threaded | None, request: pytest.FixtureRequest) -> Judge:
     """What the API servers were asked since the test began."""
-    return Judge(AuditLog(local_cluster))
+    if embedded is not None:
+        return Judge(EmbeddedAudit(embedded.cluster))
+    return Judge(AuditLog(request.getfixturevalue("local_cluster")))
 
 
 @pytest.fixture

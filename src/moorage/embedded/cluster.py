@@ -176,8 +176,8 @@ class EmbeddedCluster:
         write_private(self.kubeconfig, self.identity.kubeconfig(self.address))
 
     async def _run_controllers(self, stack: contextlib.AsyncExitStack) -> None:
-        def objects(component: str) -> LocalObjects:
-            return LocalObjects(self.registry, component)
+        def objects(component: str, process: str = "kube-controller-manager") -> LocalObjects:
+            return LocalObjects(self.registry, component, manager=process)
 
         self.volumes.mkdir(exist_ok=True)
         manager = objects("kube-controller-manager")
@@ -190,7 +190,7 @@ class EmbeddedCluster:
                     Definitions(self.registry, manager),
                     Quotas(self.store, manager),
                     Claims(objects("persistentvolume-controller"), self.volumes),
-                    Scheduler(self.registry, objects("default-scheduler")),
+                    Scheduler(self.registry, objects("default-scheduler", "kube-scheduler")),
                 ],
             ),
             name="controllers",

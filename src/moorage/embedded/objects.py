@@ -22,11 +22,12 @@ from moorage.embedded.storage.store import Key, Store, copy, key_of
 
 
 class LocalObjects:
-    """One component's view; ``component`` is the field manager and the source of its events."""
+    """One component's view; ``component`` is the source of its events, and the field manager too unless
+    ``manager`` names another."""
 
-    def __init__(self, registry: Registry, component: str, host: str = "") -> None:
+    def __init__(self, registry: Registry, component: str, host: str = "", *, manager: str = "") -> None:
         self._registry, self._component, self._host = registry, component, host
-        self._write = Write(manager=component)
+        self._write = Write(manager=manager or component)
 
     @property
     def _store(self) -> Store:
@@ -46,7 +47,7 @@ class LocalObjects:
         kind = self._kind(resource)
         body, _ = self._registry.decode(kind, obj, "Ignore")
         status = body.get("status")
-        draft = self._registry.draft(kind, body["metadata"].get("namespace") or "", body)
+        draft = self._registry.draft(kind, body["metadata"].get("namespace") or "", body, self._write)
         made = self._registry.create(kind, draft, self._write)
         if status and kind.status:  # a component may say both at once, e.g. a node that registers
             made = self._registry.update(

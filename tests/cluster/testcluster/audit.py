@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from .api import Api
 from .cluster import Cluster
@@ -142,10 +142,30 @@ class AuditLog:
                         yield json.loads(line)
 
 
+class Log(Protocol):
+    """What a judge reads: an ``AuditLog``, or the same of another kind of cluster."""
+
+    def mark(self) -> Mark: ...
+
+    def settle(self) -> None: ...
+
+    def events(
+        self,
+        since: Mark | None = None,
+        *,
+        agent: str = "",
+        user: str = "",
+        namespace: str = "",
+        resource: str = "",
+        name: str = "",
+        writes: bool = False,
+    ) -> list[Event]: ...
+
+
 class Judge:
     """The audit log from one moment on, complete each time it is asked."""
 
-    def __init__(self, log: AuditLog) -> None:
+    def __init__(self, log: Log) -> None:
         self.log = log
         self._since = log.mark()
 

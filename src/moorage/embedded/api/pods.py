@@ -81,8 +81,8 @@ class PodStreams:
     ) -> Answer | web.StreamResponse:
         """exec, attach or portforward over a WebSocket."""
         pod = self._registry.get(kind, call.namespace, call.name)
-        protocols, faults = await self._faults().stream(call, offered(request))
         node = self._node_of(pod)
+        protocols, faults = await self._faults().stream(call, offered(request))
         if stream == "portforward":
             ports = asked_ports(request.query)
             if protocols and V4 not in protocols:

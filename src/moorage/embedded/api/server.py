@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from moorage.core.kinds import Json
-from moorage.embedded.api import audit, discovery, openapi
+from moorage.embedded.api import audit, discovery, openapi, openapi_v2
 from moorage.embedded.api.bodies import LIMIT, answer, asked_shape, encode, read_body, refused, too_large
 from moorage.embedded.api.calls import Call, read_call
 from moorage.embedded.api.pods import PodStreams
@@ -201,6 +201,8 @@ class ApiServer:
             case ["apis", group, version]:
                 found = discovery.resources(kinds, group, version)
             case ["openapi", "v2"]:
+                if openapi_v2.ACCEPTED in request.headers.get("Accept", ""):
+                    return Answer(200, openapi_v2.document(kinds), openapi_v2.CONTENT_TYPE)
                 found = openapi.swagger(kinds)
             case ["openapi", "v3"]:
                 found = openapi.index(kinds)

@@ -42,9 +42,10 @@ class Writes:
         return answer(made, 201, warnings)
 
     async def _create(self, kind: Kind, call: Call, obj: Json, write: Write, *, applied: bool) -> Json:
-        draft = self._registry.draft(kind, call.namespace if kind.resource.namespaced else "", obj)
+        namespace = call.namespace if kind.resource.namespaced else ""
+        draft = self._registry.draft(kind, namespace, obj, write, applied=applied)
         draft = await self._mutate(kind, call, draft)
-        made = self._registry.create(kind, draft, write, applied=applied)
+        made = self._registry.create(kind, draft, write)
         await self._faults().committed(call, made)
         return made
 

@@ -23,6 +23,7 @@ def updated(
     before = fieldsets.paths_of(old) if old else {}
     after = fieldsets.paths_of(new)
     changed = {path for path, value in after.items() if path not in before or before[path] != value}
+    changed -= _ALWAYS_THERE
     gone = before.keys() - after.keys()
     entries = [dict(entry) for entry in new["metadata"].get("managedFields") or ()]
     if not changed and not gone:
@@ -38,14 +39,15 @@ def updated(
         paths = changed | (fieldsets.paths_in(had["fieldsV1"]) if had else set())
         result = [entry for entry in result if entry is not had]
         result.append(_entry(manager, "Update", subresource, api_version, now, paths))
-    return result
+    return _sorted(result)
 
 
 def applied(
     live: Json | None, config: Json, *, manager: str, api_version: str, now: str, force: bool
 ) -> Json:
     """``live`` (None: nothing yet) after ``manager`` applied ``config``. Raises Refusal 409 on conflicts."""
-    wanted = fieldsets.paths_of(config)
+    # Applied are values, and items of keyed lists; a mapping around them is nobody's.
+    wanted = {path: value for path, value in fieldsets.paths_of(config).items() if _counts(path)}
     if live is None:
         managed = [_entry(manager, "Apply", "", api_version, now, set(wanted))]
         return {**config, "metadata": {**config["metadata"], "managedFields": managed}}
@@ -73,11 +75,28 @@ def applied(
     fresh = _entry(manager, "Apply", "", api_version, now, set(wanted))
     if mine and mine["fieldsV1"] == fresh["fieldsV1"]:
         fresh["time"] = mine.get("time", now)
-    merged["metadata"] = {**merged["metadata"], "managedFields": [*result, fresh]}
+    merged["metadata"] = {**merged["metadata"], "managedFields": _sorted([*result, fresh])}
     return merged
 
 
 _NOTHING = object()
+# Mappings that every object of a kind has, so that no write brings them into being.
+_ALWAYS_THERE = frozenset(
+    {
+        ("f:spec", "."),
+        ("f:status", "."),
+        ("f:spec", "f:containers", "."),
+        ("f:spec", "f:resources", "."),
+        ("f:source", "."),
+        ("f:template", "."),
+        ("f:template", "f:spec", "."),
+        ("f:template", "f:spec", "f:containers", "."),
+    }
+)
+
+
+def _counts(path: Path) -> bool:
+    return path[-1] != "." or path[-2].startswith("k:")
 
 
 def _merged(live: Any, config: Any, field: str = "") -> Any:
@@ -155,6 +174,11 @@ def _mine(entries: Managed, manager: str, operation: str, subresource: str) -> J
 
 def _kept(entry: Json, paths: set[Path]) -> Managed:
     return [{**entry, "fieldsV1": fieldsets.tree(paths)}] if paths else []
+
+
+def _sorted(entries: Managed) -> Managed:
+    """The server's order."""
+    return sorted(entries, key=lambda e: (e.get("operation", ""), e.get("time", ""), e.get("manager", "")))
 
 
 def _entry(

@@ -21,9 +21,6 @@ def set_defaults(kind: str, obj: Json) -> None:
         case "Pod":
             obj.setdefault("spec", {})
             pod_spec(obj["spec"])
-            status = obj.setdefault("status", {})
-            status.setdefault("phase", "Pending")
-            status.setdefault("qosClass", qos(obj["spec"]))
         case "PodTemplate":
             template = obj.setdefault("template", {})
             template.setdefault("metadata", {})
@@ -31,19 +28,15 @@ def set_defaults(kind: str, obj: Json) -> None:
         case "Namespace":
             labels = obj["metadata"].setdefault("labels", {})
             labels["kubernetes.io/metadata.name"] = obj["metadata"].get("name", "")
-            obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
-            obj.setdefault("status", {}).setdefault("phase", "Active")
         case "PersistentVolumeClaim":
             spec = obj.setdefault("spec", {})
             spec.setdefault("volumeMode", "Filesystem")
             if "dataSource" in spec or "dataSourceRef" in spec:
                 _same_source(spec)
-            obj.setdefault("status", {}).setdefault("phase", "Pending")
         case "PersistentVolume":
             spec = obj.setdefault("spec", {})
             spec.setdefault("volumeMode", "Filesystem")
             spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
-            obj.setdefault("status", {}).setdefault("phase", "Pending")
         case "StorageClass":
             obj.setdefault("reclaimPolicy", "Delete")
             obj.setdefault("volumeBindingMode", "Immediate")
@@ -56,7 +49,23 @@ def set_defaults(kind: str, obj: Json) -> None:
             _bindings(obj)
         case "ResourceQuota" | "Node":
             obj.setdefault("spec", {})
-            obj.setdefault("status", {})
+        case "Event":
+            for name, value in (("eventTime", None), ("reportingComponent", ""), ("reportingInstance", "")):
+                obj.setdefault(name, value)
+
+
+def prepare(kind: str, obj: Json) -> None:
+    """What a new object of ``kind`` begins with; nobody who writes it owns these fields."""
+    match kind:
+        case "Pod":
+            obj["status"] = {"phase": "Pending", "qosClass": qos(obj["spec"])}
+        case "Namespace":
+            obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
+            obj["status"] = {"phase": "Active"}
+        case "PersistentVolumeClaim" | "PersistentVolume":
+            obj["status"] = {"phase": "Pending"}
+        case "ResourceQuota" | "Node":
+            obj["status"] = {}
 
 
 def pod_spec(spec: Json) -> None:

@@ -55,7 +55,8 @@ def delete(registry: Registry, kind: Kind, at: Key, options: DeleteOptions) -> D
     if options.write.dry_run:
         return Deleted(new if stays else old, not stays)
     if not stays:
-        return Deleted(registry.store.remove(kind.key, at, new if changed and grace == 0 else None), True)
+        last = new if changed and kind.name == "Pod" else None
+        return Deleted(registry.store.remove(kind.key, at, last), True)
     if new == old:
         return Deleted(old, False)
     return Deleted(registry.store.put(kind.key, at, new), False)

@@ -89,11 +89,11 @@ def _volumes(spec: Json, path: str) -> list[Fault]:
         sources.sort(key=lambda field: (field != "hostPath", field != "emptyDir"))
         for extra in sources[1:]:
             faults.append(forbidden_field(f"{where}.{extra}", "may not specify more than 1 volume type"))
-        faults += check_label(f"{where}.name", name)
+        faults += [*check_label(f"{where}.name", name), *_source(volume, where)]
         if name and name in seen:
             faults.append(Fault(f"{where}.name", "Duplicate", f'Duplicate value: "{name}"'))
-        seen.add(name)
-        faults += _source(volume, where)
+        if not any(fault.field.startswith(where) for fault in faults):
+            seen.add(name)  # the name of a faulty volume is not looked at further
     return faults
 
 
@@ -126,6 +126,17 @@ def _source(volume: Json, where: str) -> Iterable[Fault]:
 
 
 def _scheduling(spec: Json, path: str) -> Iterable[Fault]:
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    wanted = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    if wanted is not None:
+        where = (
+            f"{path}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+        )
+        if not wanted.get("nodeSelectorTerms"):
+            yield required(where, "must have at least one node selector term")
+        for at, term in enumerate(wanted.get("nodeSelectorTerms") or ()):
+            for number, rule in enumerate(term.get("matchExpressions") or ()):
+                yield from _requirement(rule, f"{where}[{at}].matchExpressions[{number}]")
     for at, toleration in enumerate(spec.get("tolerations") or ()):
         where = f"{path}.tolerations[{at}]"
         if toleration.get("key"):
@@ -138,17 +149,6 @@ def _scheduling(spec: Json, path: str) -> Iterable[Fault]:
         effect = toleration.get("effect")
         if effect and effect not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
             yield unsupported(f"{where}.effect", effect, ("NoSchedule", "PreferNoSchedule", "NoExecute"))
-    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    wanted = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if wanted is not None:
-        where = (
-            f"{path}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
-        )
-        if not wanted.get("nodeSelectorTerms"):
-            yield required(where, "must have at least one node selector term")
-        for at, term in enumerate(wanted.get("nodeSelectorTerms") or ()):
-            for number, rule in enumerate(term.get("matchExpressions") or ()):
-                yield from _requirement(rule, f"{where}[{at}].matchExpressions[{number}]")
     for at, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         where = f"{path}.topologySpreadConstraints[{at}]"
         if constraint.get("maxSkew", 0) <= 0:

@@ -99,8 +99,11 @@ class Registry:
             f"the API version in the data ({version}) does not match the expected API version ({expected})"
         )
 
-    def draft(self, kind: Kind, namespace: str, obj: Json) -> Json:
-        """A decoded object made ready for admission webhooks: named, defaulted, with what admission adds."""
+    def draft(self, kind: Kind, namespace: str, obj: Json, write: Write, *, applied: bool = False) -> Json:
+        """A decoded object made ready for admission webhooks: named, defaulted, with what admission adds.
+
+        The writer owns what it set and what was defaulted; with ``applied`` its managedFields stand.
+        """
         metadata = obj["metadata"]
         if kind.resource.namespaced:
             if metadata.setdefault("namespace", namespace) != namespace:
@@ -123,6 +126,9 @@ class Registry:
         if kind.resource.namespaced:
             self._check_namespace(kind, namespace, metadata.get("name", ""))
         defaults.set_defaults(kind.name, obj)
+        if not applied:
+            self._own(kind, None, obj, write, "")
+        defaults.prepare(kind.name, obj)
         mutate.admit(self.store, kind, obj)
         return obj
 
@@ -139,11 +145,8 @@ class Registry:
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
             raise forbidden(kind.resource, name, why, [cause])
 
-    def create(self, kind: Kind, obj: Json, write: Write, *, applied: bool = False) -> Json:
-        """Store a draft (see ``draft``), perhaps changed by webhooks since. Returns what is stored.
-
-        With ``applied`` its managedFields stand as they are.
-        """
+    def create(self, kind: Kind, obj: Json, write: Write) -> Json:
+        """Store a draft (see ``draft``), perhaps changed by webhooks since. Returns what is stored."""
         defaults.set_defaults(kind.name, obj)
         metadata = obj["metadata"]
         name, namespace = metadata.get("name") or "", metadata.get("namespace") or ""
@@ -158,8 +161,6 @@ class Registry:
         quota.check_quota(self.store, kind, obj)
         if self.store.get(kind.key, (namespace, name)) is not None:
             raise already_exists(kind.resource, name)
-        if not applied:
-            self._own(kind, None, obj, write, "")
         if write.dry_run:
             return obj
         return self.store.put(kind.key, (namespace, name), obj)
