@@ -90,6 +90,16 @@ def claim_name(session_id: str) -> str:
     return f"{pod_name(session_id)}-workspace"
 
 
+def bootstrap_ref(session_id: str) -> str:
+    """Under which the secret store keeps the session's bootstrap nonce."""
+    return f"session:{session_id}:bootstrap"
+
+
+def env_ref(session_id: str) -> str:
+    """Under which the secret store keeps the values of ``-e``."""
+    return f"session:{session_id}:env"
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate a person probably meant, for a hint; None when nothing is close."""
     found = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)

@@ -48,6 +48,15 @@ class SessionEvent:
     object: str = ""
 
 
+@dataclass(frozen=True)
+class Unreadable:
+    """A session whose record this code cannot read: it was damaged, or a newer Moorage wrote it. ``session``:
+    what can still be read of it, the rest empty; to be shown, never to be acted upon. ``why``: for people."""
+
+    session: Session
+    why: str
+
+
 class Sessions(Protocol):
     """Session records."""
 
@@ -60,6 +69,13 @@ class Sessions(Protocol):
 
     async def list_all(self, *, include_archived: bool = False) -> list[Session]:
         """Oldest first, without deleted ones and without those whose record cannot be read (logged)."""
+
+    async def unreadable(self) -> list[Unreadable]:
+        """Those, not deleted, whose record cannot be read. Oldest first."""
+
+    async def discard(self, session_id: str, lease: Lease) -> None:
+        """Drop the record of a session, unread, with transcript and history; its name is free again. Conflict
+        when it can be read: then nobody needs this."""
 
     async def ids(self) -> set[str]:
         """Of all sessions not deleted, also of those whose record cannot be read."""

@@ -27,7 +27,14 @@ from moorage.core.errors import (
 )
 from moorage.core.helper_spec import check_helper
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json
-from moorage.core.names import claim_name, generated_name, pod_name, valid_session_name
+from moorage.core.names import (
+    bootstrap_ref,
+    claim_name,
+    env_ref,
+    generated_name,
+    pod_name,
+    valid_session_name,
+)
 from moorage.core.session import (
     AgentSpec,
     Desired,
@@ -211,7 +218,7 @@ async def _compose(
         snapshot=snapshot,
         template_hash=template_hash(checked.template),
         config_hash=hashlib.sha256(msgspec.json.encode(snapshot)).hexdigest(),
-        bootstrap_ref=f"session:{session_id}:bootstrap",
+        bootstrap_ref=bootstrap_ref(session_id),
     )
     now = parts.clock.now()
     return Session(
@@ -220,7 +227,7 @@ async def _compose(
         created_at=now,
         agent=AgentSpec(
             argv=tuple(request.argv),
-            env_ref=f"session:{session_id}:env" if request.env else "",
+            env_ref=env_ref(session_id) if request.env else "",
             env_names=tuple(sorted(request.env)),
             cwd=request.cwd,
             tty=request.tty,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from moorage.core.command import check_command_size
-from moorage.core.errors import Conflict, UsageError
+from moorage.core.errors import Conflict, StoreError, UsageError
 from moorage.core.kinds import Json
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
@@ -24,7 +24,7 @@ from moorage.ports.sessions import (
 )
 from moorage.ports.store import SessionEvent
 from moorage.ports.streams import ByteStream
-from moorage.sessions import history, launch, removal
+from moorage.sessions import history, launch, removal, unreadable
 from moorage.sessions.attachment import SessionAttachment
 from moorage.sessions.carry import carry_out
 from moorage.sessions.doctor import doctor
@@ -62,12 +62,19 @@ class Verbs:
         return await self._parts.store.sessions.get(name)
 
     async def view(self, name: str) -> SessionView:
-        return await view(self._parts, await self._get(name))
+        try:
+            session = await self._get(name)
+        except StoreError:
+            return unreadable.as_view(await unreadable.find(self._parts, name))
+        return await view(self._parts, session)
 
     async def list_views(self, *, include_archived: bool = False, namespace: str = "") -> list[SessionView]:
         known = await self._parts.store.sessions.list_all(include_archived=include_archived)
         chosen = [session for session in known if namespace in ("", session.inventory.namespace)]
-        return await views(self._parts, chosen)
+        others = await unreadable.as_views(
+            self._parts, include_archived=include_archived, namespace=namespace
+        )
+        return [*await views(self._parts, chosen), *others]
 
     async def _wish(
         self, name: str, desired: Desired, report: Report, *, force: bool = False, discard: bool = False
@@ -114,7 +121,10 @@ class Verbs:
     async def remove(
         self, name: str, report: Report, *, force: bool = False, dry_run: bool = False
     ) -> Removal:
-        session = await self._get(name)
+        try:
+            session = await self._get(name)
+        except StoreError:
+            return await unreadable.remove(self._parts, name, report, force=force, dry_run=dry_run)
         planned = await removal.planned(self._parts, session)
         if dry_run:
             return planned
@@ -183,7 +193,12 @@ class Verbs:
         return await (await self._link(name)).hash_tree(WORKSPACE_PATH)
 
     async def events(self, name: str, report: Report = lambda progress: None) -> list[SessionEvent]:
-        return await history.events(self._parts, await self._get(name), report)
+        try:
+            session = await self._get(name)
+        except StoreError:
+            found = await unreadable.find(self._parts, name)
+            return await self._parts.store.sessions.events(found.session.id)
+        return await history.events(self._parts, session, report)
 
     async def doctor(self) -> list[Check]:
         return await doctor(self._parts)

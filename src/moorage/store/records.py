@@ -5,15 +5,30 @@ State and intent are columns of their own, so the JSON of the rest leaves them o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
 
 from moorage.core.errors import StoreError, UsageError
-from moorage.core.session import AgentSpec, Intent, LaunchSnapshot, Phase, Session, State, change
+from moorage.core.session import (
+    AgentSpec,
+    Desired,
+    HelperSpec,
+    Identity,
+    Intent,
+    Inventory,
+    LaunchSnapshot,
+    Phase,
+    Session,
+    State,
+    WorkspaceMode,
+    WorkspaceSpec,
+    change,
+)
 
 Row = sa.Row[Any]
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 def to_row(session: Session) -> dict[str, Any]:
@@ -57,7 +72,8 @@ def to_session(row: Row) -> Session:
     except (msgspec.MsgspecError, TypeError) as problem:
         raise StoreError(
             f"the stored record of session {row.id} cannot be read: {problem}",
-            hint="nothing of that session is touched; a newer Moorage may have written it",
+            hint="a newer Moorage may have written it; nothing of that session is touched. "
+            f"How to get rid of it: moorage rm {row.name}",
         ) from problem
 
 
@@ -81,6 +97,51 @@ def tombstone(session: Session, at: float) -> Session:
         restarts=(),
     )
     return deleted
+
+
+def rescued(row: Row) -> Session:
+    """What can still be read of a row that ``to_session`` refuses, field by field; the rest is empty."""
+    known = {str(phase) for phase in Phase}
+    phase = Phase(row.phase) if row.phase in known else Phase.CONFIGURED
+    snapshot = LaunchSnapshot({}, "", "", WorkspaceSpec(WorkspaceMode.MANAGED_PVC), HelperSpec())
+    nothing = Session(
+        identity=Identity("", "", "", "", row.id),
+        name=row.name,
+        created_at=row.created_at,
+        agent=AgentSpec(argv=()),
+        state=State(phase, row.created_at),
+        inventory=Inventory("", "", "", "", "", "", snapshot, "", "", ""),
+        intent=Intent(Desired.RUNNING),
+    )
+    parts = {"state": _loaded(row.state), "intent": _loaded(row.intent)}
+    found = _fields_of({**_loaded(row.record), **parts}, nothing)
+    identity = change(found.identity, session_id=row.id)
+    session: Session = change(found, identity=identity, name=row.name, created_at=row.created_at)
+    return session
+
+
+def _fields_of(value: object, empty: T) -> T:
+    """``empty`` with every field that ``value`` holds in the right form; records in it likewise."""
+    if not isinstance(value, dict):
+        return empty
+    found: dict[str, Any] = {}
+    for known in msgspec.structs.fields(empty):
+        if known.name not in value:
+            continue
+        try:
+            found[known.name] = msgspec.convert(value[known.name], known.type)
+        except msgspec.ValidationError:
+            inner = getattr(empty, known.name)
+            if isinstance(inner, msgspec.Struct):
+                found[known.name] = _fields_of(value[known.name], inner)
+    return msgspec.structs.replace(empty, **found)
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return {}
 
 
 def _parsed(rest: str, state: str, intent: str) -> Session:

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from moorage.core.errors import Conflict, NotFound, StoreError
 from moorage.core.session import Intent, Phase, Session, change
-from moorage.ports.store import Lease, SessionEvent
+from moorage.ports.store import Lease, SessionEvent, Unreadable
 from moorage.store import records, tables
 from moorage.store.database import Database, database_now
 from moorage.store.leases import require
@@ -68,7 +68,12 @@ class SqlSessions:
             row = (await connection.execute(query)).first()
             if row is None:
                 raise await _unknown(connection, name_or_id)
-            return records.to_session(row)
+            try:
+                return records.to_session(row)
+            except StoreError:
+                if row.phase != Phase.DELETED.value:
+                    raise
+                raise await _unknown(connection, name_or_id) from None  # it was discarded unread
 
         return await self._database.read(work)
 
@@ -77,6 +82,37 @@ class SqlSessions:
         it does not take the others with it; ``ids`` has it."""
         wanted = _live if include_archived else sa.and_(_live, _columns.phase != Phase.ARCHIVED.value)
         return await self._select(wanted)
+
+    async def unreadable(self) -> list[Unreadable]:
+        """Those, not deleted, whose record cannot be read. Oldest first."""
+
+        async def work(connection: AsyncConnection) -> list[Unreadable]:
+            query = sa.select(tables.sessions).where(_live).order_by(_columns.created_at, _columns.id)
+            found = []
+            for row in await connection.execute(query):
+                try:
+                    records.to_session(row)
+                except StoreError as problem:
+                    found.append(Unreadable(records.rescued(row), problem.message))
+            return found
+
+        return await self._database.read(work)
+
+    async def discard(self, session_id: str, lease: Lease) -> None:
+        """Drop the record of a session, unread, with transcript and history; its name is free again. Its
+        secrets are the caller's to delete, before this. Conflict when it can be read."""
+
+        async def work(connection: AsyncConnection) -> None:
+            await require(connection, session_id, lease)
+            query = sa.select(tables.sessions).where(_columns.id == session_id)
+            row = (await connection.execute(query)).one()
+            if _is_readable(row):
+                raise Conflict(f"the record of session {row.name} can be read", field=session_id)
+            gone = {"phase": Phase.DELETED.value, "unsettled": 0, "record": "{}"}
+            await connection.execute(sa.update(tables.sessions).where(_columns.id == session_id).values(gone))
+            await _forget_history(connection, session_id)
+
+        await self._database.write("sessions.discard", work)
 
     async def ids(self) -> set[str]:
         """Of all sessions not deleted, also of those whose record cannot be read."""
@@ -169,10 +205,7 @@ class SqlSessions:
                 gone = records.tombstone(records.to_session(row), row.now)
                 update = sa.update(tables.sessions).where(_columns.id == session_id)
                 await connection.execute(update.values(records.to_row(gone)))
-            for table in (tables.chunks, tables.events):
-                await connection.execute(sa.delete(table).where(table.c.session_id == session_id))
-            head = sa.update(tables.transcripts).where(tables.transcripts.c.session_id == session_id)
-            await connection.execute(head.values(first=0, end_offset=0, held=0, delivered=0))
+            await _forget_history(connection, session_id)
 
         await self._database.write("sessions.purge", work)
 
@@ -191,6 +224,21 @@ class SqlSessions:
             return await self._database.write(name, work)
         except sa.exc.IntegrityError:
             raise _taken(session) from None
+
+
+async def _forget_history(connection: AsyncConnection, session_id: str) -> None:
+    for table in (tables.chunks, tables.events):
+        await connection.execute(sa.delete(table).where(table.c.session_id == session_id))
+    head = sa.update(tables.transcripts).where(tables.transcripts.c.session_id == session_id)
+    await connection.execute(head.values(first=0, end_offset=0, held=0, delivered=0))
+
+
+def _is_readable(row: records.Row) -> bool:
+    try:
+        records.to_session(row)
+    except StoreError:
+        return False
+    return True
 
 
 def _readable(rows: Iterable[records.Row]) -> list[Session]:
