@@ -18,7 +18,7 @@ HELD = "import signal, sys\nsys.stdout.write('HELD\\n')\nsys.stdout.flush()\nsig
 
 def interrupted(folder: Path, *argv: str, **more: str) -> tuple[int, bytes]:
     """Exit code and stderr of a program that got SIGINT where it says that it is held up."""
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(folder), **more}
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": f"{folder}:{ROOT / 'src'}", **more}
     with subprocess.Popen(
         [sys.executable, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
     ) as process:
