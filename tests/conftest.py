@@ -23,8 +23,7 @@ from testcluster.cluster import Cluster
 from testcluster.shell import wait_for
 from testcluster.testrun import RealCluster
 
-from moorage.embedded import EmbeddedCluster
-from tests.embedded.running import EmbeddedAudit, Threaded, as_real
+from tests.embedded.running import EmbeddedAudit, Threaded, as_real, on_this_machine
 
 ASKED = "MOORAGE_TEST_CLUSTER"
 EMBEDDED = "MOORAGE_TEST_EMBEDDED"
@@ -88,10 +87,10 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Threaded | No
     if os.environ.get(EMBEDDED) != "1":
         yield None
         return
-    threaded = Threaded(EmbeddedCluster(tmp_path_factory.mktemp("embedded") / "cluster"))
+    threaded = on_this_machine(tmp_path_factory.mktemp("embedded"))
     threaded.start()
     yield threaded
-    threaded.stop()
+    threaded.end()
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import threading
 from collections.abc import Coroutine
@@ -23,6 +24,8 @@ from testcluster.testrun import RealCluster
 from moorage.embedded import EmbeddedCluster
 from moorage.embedded.controllers.claims import PROVISIONER
 from moorage.embedded.identity import write_private
+from moorage.embedded.node import LocalNode
+from tests.embedded.rootfs import images
 
 T = TypeVar("T")
 
@@ -30,8 +33,8 @@ T = TypeVar("T")
 class Threaded:
     """An embedded cluster that runs until ``stop``."""
 
-    def __init__(self, cluster: EmbeddedCluster) -> None:
-        self.cluster = cluster
+    def __init__(self, cluster: EmbeddedCluster, node: LocalNode) -> None:
+        self.cluster, self.node = cluster, node
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="embedded cluster", daemon=True)
 
@@ -45,9 +48,30 @@ class Threaded:
         self._thread.join()
         self._loop.close()
 
+    def end(self) -> None:
+        """Stop for good: no process of a Pod is left."""
+        self.run(self.node.destroy())
+        self.stop()
+
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something in the cluster's loop, e.g. a change of its faults, and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+
+
+def on_this_machine(folder: Path) -> Threaded:
+    """A cluster with one node, not started. ``MOORAGE_TEST_NODE_MODE`` chooses namespaces or plain."""
+    mode = os.environ.get("MOORAGE_TEST_NODE_MODE", "auto")
+    data = folder / "cluster"
+    node = LocalNode(
+        "embedded",
+        data / "node",
+        images=images(folder / "images"),
+        default_image=None,
+        mode=mode,
+        claims=data / "volumes",
+        hidden=[data],
+    )
+    return Threaded(EmbeddedCluster(data, [node]), node)
 
 
 class EmbeddedAudit:

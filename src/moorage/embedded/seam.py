@@ -120,6 +120,10 @@ class NodeError(Exception):
         self.message, self.status, self.reason = message, status, reason
 
 
+class CommandNotStarted(NodeError):
+    """The container runs, but not this command. A client learns of it on the stream, after its upgrade."""
+
+
 class Node(Protocol):
     """One node: runs the Pods whose ``spec.nodeName`` is its name and reports through ``Objects``.
 
@@ -141,7 +145,8 @@ class Node(Protocol):
     async def exec(
         self, pod: Json, container: str, command: list[str], *, tty: bool, stdin: bool
     ) -> ExecSession:
-        """Start a command. NodeError when the container does not run."""
+        """Start a command. NodeError when the container does not run, CommandNotStarted when the command
+        cannot."""
 
     async def attach(self, pod: Json, container: str, *, tty: bool, stdin: bool) -> ExecSession:
         """The container's own streams from now on. NodeError when the container does not run."""

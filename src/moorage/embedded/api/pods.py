@@ -24,12 +24,13 @@ from moorage.embedded.api.streams import (
     on_node,
     refused_by_node,
     run_command,
+    say_ended,
 )
 from moorage.embedded.faults import Answer, Dropped, Faults
 from moorage.embedded.refusal import Refusal, bad_request
 from moorage.embedded.registry.kinds import Kind
 from moorage.embedded.registry.registry import Registry
-from moorage.embedded.seam import Node, NodeError
+from moorage.embedded.seam import CommandNotStarted, ExecExit, Node, NodeError
 
 
 class PodStreams:
@@ -105,6 +106,10 @@ class PodStreams:
                 if not command:
                     raise bad_request("you must specify at least 1 command for the container")
                 session = await node.exec(pod, container, command, tty=tty, stdin=stdin)
+        except CommandNotStarted as error:
+            channels, ws = await Channels.open(request, chosen, faults)
+            await _guarded(request, say_ended(channels, ExecExit(None, error.message)))
+            return ws
         except NodeError as error:
             raise refused_by_node(error) from None
         channels, ws = await Channels.open(request, chosen, faults)

@@ -134,8 +134,12 @@ async def _output(channels: Channels, session: ExecSession) -> None:
         channel, data = found
         for start in range(0, len(data), CHUNK):
             await channels.send(channel, data[start : start + CHUNK])
-    status = exit_status(await session.wait())
-    await channels.send(_STATUS, json.dumps(status).encode())
+    await say_ended(channels, await session.wait())
+
+
+async def say_ended(channels: Channels, ended: ExecExit) -> None:
+    """The last message of a command, and the end of the stream."""
+    await channels.send(_STATUS, json.dumps(exit_status(ended)).encode())
     await channels.close()
 
 

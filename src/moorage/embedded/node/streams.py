@@ -19,7 +19,7 @@ from moorage.embedded.node.shims import (
     ShimGone,
     Streams,
 )
-from moorage.embedded.seam import ExecExit, NodeError
+from moorage.embedded.seam import CommandNotStarted, ExecExit, NodeError
 
 CHUNK = 64 << 10
 
@@ -87,7 +87,7 @@ async def open_session(shim: Shim, op: str, container_id: str, **what: Any) -> S
         streams[1].close()
         if answer.get("gone"):
             raise NodeError("container not found or not running")
-        raise NodeError(
+        raise CommandNotStarted(
             "error executing command in container: failed to exec in container: OCI runtime exec failed: "
             f"exec failed: unable to start container process: {answer['error']}"
         )
