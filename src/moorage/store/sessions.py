@@ -88,13 +88,12 @@ class SqlSessions:
 
         async def work(connection: AsyncConnection) -> list[Unreadable]:
             query = sa.select(tables.sessions).where(_live).order_by(_columns.created_at, _columns.id)
-            found = []
-            for row in await connection.execute(query):
-                try:
-                    records.to_session(row)
-                except StoreError as problem:
-                    found.append(Unreadable(records.rescued(row), problem.message))
-            return found
+            read = [(row, _read(row)) for row in await connection.execute(query)]
+            return [
+                Unreadable(records.rescued(row), problem.message)
+                for row, problem in read
+                if isinstance(problem, StoreError)
+            ]
 
         return await self._database.read(work)
 
@@ -106,7 +105,7 @@ class SqlSessions:
             await require(connection, session_id, lease)
             query = sa.select(tables.sessions).where(_columns.id == session_id)
             row = (await connection.execute(query)).one()
-            if _is_readable(row):
+            if isinstance(_read(row), Session):
                 raise Conflict(f"the record of session {row.name} can be read", field=session_id)
             gone = {"phase": Phase.DELETED.value, "unsettled": 0, "record": "{}"}
             await connection.execute(sa.update(tables.sessions).where(_columns.id == session_id).values(gone))
@@ -233,21 +232,20 @@ async def _forget_history(connection: AsyncConnection, session_id: str) -> None:
     await connection.execute(head.values(first=0, end_offset=0, held=0, delivered=0))
 
 
-def _is_readable(row: records.Row) -> bool:
+def _read(row: records.Row) -> Session | StoreError:
     try:
-        records.to_session(row)
-    except StoreError:
-        return False
-    return True
+        return records.to_session(row)
+    except StoreError as problem:
+        return problem
 
 
 def _readable(rows: Iterable[records.Row]) -> list[Session]:
     sessions = []
-    for row in rows:
-        try:
-            sessions.append(records.to_session(row))
-        except StoreError as problem:
-            _log.warning("%s", problem.message)
+    for read in map(_read, rows):
+        if isinstance(read, StoreError):
+            _log.warning("%s", read.message)
+        else:
+            sessions.append(read)
     return sessions
 
 

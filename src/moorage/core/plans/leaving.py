@@ -35,6 +35,7 @@ from moorage.core.plans.changes import (
     without_pod,
 )
 from moorage.core.plans.observation import PodSeen, Seen, Verdict
+from moorage.core.plans.proof import unproved
 from moorage.core.session import AgentExit, Desired, Diagnosis, Phase, Session, WorkspaceMode, change
 
 CONNECT_TRIES = 4
@@ -45,37 +46,23 @@ to go; where it is to stay, nothing else may end it, and the stop has failed."""
 def toward_stopped(session: Session, seen: Seen, now: float) -> Plan:
     """The agent ends; Pod and workspace stay."""
     session = _accept(session)
-    match seen.pod:
-        case Unknown():
-            return retry(session, None, seen.trouble)
-        case Absent():
-            return _released(session, now)
-        case Present(pod) if pod.verdict is Verdict.FOREIGN:
-            return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
-        case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
-            return retry(session, AdoptPod(pod.uid, pod.nonce), seen.trouble)
-        case Present(pod) if pod.verdict is Verdict.ALTERED:
-            return retry(session, RejectPod(pod.uid), seen.trouble)
-        case Present(pod):
-            return _drain(session, pod, seen, now) or _kept(session, seen, now)
+    if (first := unproved(session, seen, now)) is not None:
+        return first
+    if not isinstance(seen.pod, Present):
+        return _released(session, now)
+    pod = seen.pod.value
+    return _drain(session, pod, seen, now) or _kept(session, seen, now)
 
 
 def toward_paused(session: Session, seen: Seen, now: float) -> Plan:
     """The agent ends and the Pod goes; only the workspace stays."""
     session = _accept(session)
-    match seen.pod:
-        case Unknown():
-            return retry(session, None, seen.trouble)
-        case Absent():
-            return _released(session, now)
-        case Present(pod) if pod.verdict is Verdict.FOREIGN:
-            return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
-        case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
-            return retry(session, AdoptPod(pod.uid, pod.nonce), seen.trouble)
-        case Present(pod) if pod.verdict is Verdict.ALTERED:
-            return retry(session, RejectPod(pod.uid), seen.trouble)
-        case Present(pod):
-            return _drain(session, pod, seen, now) or _remove_pod(session, pod, seen, now, Phase.DRAINING)
+    if (first := unproved(session, seen, now)) is not None:
+        return first
+    if not isinstance(seen.pod, Present):
+        return _released(session, now)
+    pod = seen.pod.value
+    return _drain(session, pod, seen, now) or _remove_pod(session, pod, seen, now, Phase.DRAINING)
 
 
 def toward_gone(session: Session, seen: Seen, now: float) -> Plan:

@@ -9,7 +9,6 @@ from moorage.core.diagnosis import claim_missing
 from moorage.core.observed import Absent, Present, Unknown
 from moorage.core.plans.actions import (
     AdoptClaim,
-    AdoptPod,
     CloseLink,
     Connect,
     CreateClaim,
@@ -38,6 +37,7 @@ from moorage.core.plans.changes import (
     without_pod,
 )
 from moorage.core.plans.observation import ClaimSeen, LinkSeen, PodSeen, Seen, Verdict
+from moorage.core.plans.proof import unproved
 from moorage.core.session import AgentRun, Diagnosis, Phase, Session, WorkspaceMode, change
 
 LOOKS_BEFORE_LATE = 4
@@ -173,23 +173,14 @@ def _claim(session: Session, claim: ClaimSeen, seen: Seen, now: float) -> Plan |
 
 
 def _pod(session: Session, seen: Seen, now: float) -> Plan:
-    recorded = session.inventory.pod_uid
-    match seen.pod:
-        case Unknown():
-            return retry(session, None, seen.trouble)
-        case Absent() if not recorded:
-            return retry(enter(session, Phase.SCHEDULING, now), CreatePod(), seen.trouble)
-        case Absent():
-            interrupted = session.state.phase is Phase.INTERRUPTED
-            return _replace(session, now, session.state.reason if interrupted else "Pod deleted")
-        case Present(pod) if pod.verdict is Verdict.FOREIGN:
-            return blocked(session, now, "pod", session.inventory.pod_name, pod.uid, pod.conflict)
-        case Present(pod) if pod.verdict is Verdict.ADOPTABLE:
-            return retry(session, AdoptPod(pod.uid, pod.nonce), seen.trouble)
-        case Present(pod) if pod.verdict is Verdict.ALTERED:
-            return retry(session, RejectPod(pod.uid), seen.trouble)
-        case Present(pod):
-            return _owned_pod(session, pod, seen, now)
+    if (first := unproved(session, seen, now)) is not None:
+        return first
+    if isinstance(seen.pod, Present):
+        return _owned_pod(session, seen.pod.value, seen, now)
+    if not session.inventory.pod_uid:
+        return retry(enter(session, Phase.SCHEDULING, now), CreatePod(), seen.trouble)
+    interrupted = session.state.phase is Phase.INTERRUPTED
+    return _replace(session, now, session.state.reason if interrupted else "Pod deleted")
 
 
 def _replace(session: Session, now: float, cause: str) -> Plan:
