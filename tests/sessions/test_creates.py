@@ -149,6 +149,7 @@ async def test_a_changed_object_that_cannot_be_removed_is_not_used_either(
     assert failed.value.details["category"] == category
     assert len(stage.cluster.of(PODS)) == (1 if lasting else 0)
     assert stage.delivered == set()
+    assert "start" not in {told.step for told in stage.said}, "nothing that it does is told as the session's"
 
 
 async def test_a_sidecar_put_first_changes_nothing(stage: Stage) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from copy import deepcopy
+from typing import Any
 
 import pytest
 
 from moorage.core import owned
-from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json
+from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json, Resource
 from moorage.core.session import Phase, Session
 from moorage.engine.creation import SEND_WITHIN
 from moorage.ports.store import Lease
@@ -143,3 +144,26 @@ async def test_a_late_look_is_only_made_in_the_recorded_cluster(stage: Stage) ->
     stage.clock.time += LATE + 1
     await removal.sweep(stage.parts)
     assert len(stage.cluster.of(PODS)) == 1
+
+
+async def test_a_removal_that_waits_for_somebodys_pod_says_how_to_see_which(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claim is mounted by a Pod of another name: the cluster keeps it until that one is gone."""
+    session = await stage.running()
+    delete = stage.cluster.delete
+
+    async def protected(resource: Resource, name: str, *args: Any, **more: Any) -> None:
+        if resource is CLAIMS:
+            stage.cluster.only(CLAIMS)["metadata"]["deletionTimestamp"] = "2027-01-15T08:00:30Z"
+        else:
+            await delete(resource, name, *args, **more)
+
+    monkeypatch.setattr(stage.cluster, "delete", protected)
+    removing = asyncio.create_task(stage.verbs.remove(session.id, stage.said.append))
+    waits = f"kubectl -n agents describe pvc {session.inventory.claim_name}"
+    await until(stage, lambda: any(waits in said.message for said in stage.said), removing)
+    assert not removing.done()
+    stage.cluster.drop(CLAIMS, session.inventory.claim_name)
+    await removing
+    assert (await stage.record(session.id)).state.phase is Phase.DELETED

@@ -16,7 +16,7 @@ from moorage.core.errors import ApiError, Conflict
 from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans.actions import Action, Forget, Materialize, Plan, Retry, StartAgent, Terminal
 from moorage.core.plans.changes import keeps_workspace
-from moorage.core.plans.observation import ClaimSeen, Seen, Trouble
+from moorage.core.plans.observation import ClaimSeen, Seen, Trouble, Verdict
 from moorage.core.plans.session import IDENTITY_CHANGED, plan_session
 from moorage.core.session import Desired, Phase, Session, change
 from moorage.engine.act import Actor
@@ -171,7 +171,8 @@ class Owner:
         else:
             self._same = Unknown("not checked since the API server was lost")
             self._say("cluster", pod.why)
-        self._report_steps()
+        if isinstance(pod, Present) and pod.value.verdict in (Verdict.OWNED, Verdict.ADOPTABLE):
+            self._report_steps()
         link = await self.connection.seen(self.session)
         if link is not None and link.agent_state != "none":
             await self._follow_output(link.start_id)
@@ -258,6 +259,8 @@ class Owner:
             await self._parts.store.sessions.add_event(session.id, SessionEvent(new.since, kind, why))
             if new.phase is Phase.INTERRUPTED:
                 self._say("warning", f"interrupted: {why}")
+            if new.phase is Phase.CLEANING and why:
+                self._say("delete", f"waiting: {why}")
 
     async def _wait(self, plan: Plan) -> None:
         seconds = plan.settle.after if isinstance(plan.settle, Retry) else None
