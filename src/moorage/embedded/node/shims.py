@@ -12,7 +12,7 @@ import json
 import os
 import struct
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -80,18 +80,25 @@ class Shim:
         """The first line of the answer, and the connection it came on. Raises ShimGone."""
         try:
             reader, writer = await connect_unix(self.folder / "shim.sock")
+        except OSError as error:
+            raise ShimGone(str(error)) from error
+        try:
             writer.write(json.dumps({"op": op, **what}).encode() + b"\n")
             await writer.drain()
             line = await reader.readline()
         except OSError as error:
+            writer.close()
             raise ShimGone(str(error)) from error
+        except BaseException:  # cancelled: the connection is nobody's
+            writer.close()
+            raise
         if not line:
             writer.close()
             raise ShimGone("the shim ended")
         answer: dict[str, Any] = json.loads(line)
         return answer, (reader, writer)
 
-    async def changes(self) -> AsyncIterator[dict[str, Any]]:
+    async def changes(self) -> AsyncGenerator[dict[str, Any], None]:
         """``{"records": […]}`` first, then ``{"record"}`` and ``{"log"}`` as they come; ends with the
         shim.
         """

@@ -122,12 +122,13 @@ class Worker:
 
     async def _hear(self) -> None:
         try:
-            async for change in self.shim.changes():
-                for record in change.get("records", [change["record"]] if "record" in change else []):
-                    self._noted(record)
-                self.output.beat()
-                if "log" not in change:
-                    self.changed.beat()
+            async with contextlib.aclosing(self.shim.changes()) as changes:
+                async for change in changes:
+                    for record in change.get("records", [change["record"]] if "record" in change else []):
+                        self._noted(record)
+                    self.output.beat()
+                    if "log" not in change:
+                        self.changed.beat()
         except ShimGone:
             pass
         self._lost()
