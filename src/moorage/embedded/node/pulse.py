@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 
 class Pulse:
@@ -21,7 +22,7 @@ class Pulse:
         """Return once ``count`` is no longer the newest, or after ``limit`` seconds."""
         if self.count != count:
             return
-        try:
-            await asyncio.wait_for(self._event.wait(), limit)
-        except TimeoutError:
-            return
+        # Not wait_for: before Python 3.12 it may swallow a cancellation that comes with the beat.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                await self._event.wait()

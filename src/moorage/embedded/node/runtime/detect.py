@@ -37,7 +37,8 @@ async def detect(folder: Path) -> Mode:
             stderr=asyncio.subprocess.STDOUT, env={},
         )  # fmt: skip
         try:
-            said, _ = await asyncio.wait_for(process.communicate(), LIMIT)
+            async with asyncio.timeout(LIMIT):
+                said, _ = await process.communicate()
         except TimeoutError:
             process.kill()
             await process.wait()

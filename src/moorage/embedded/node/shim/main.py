@@ -83,3 +83,8 @@ def _serve(ready: int) -> None:
     loop.run(LOOK_EVERY)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(SOCKET)
+    signal.alarm(int(START_LIMIT))  # the kernel may take its time with what was killed, but not for ever
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+    os._exit(0)  # closes the connections last: who waits for their end sees all gone
