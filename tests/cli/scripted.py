@@ -348,9 +348,7 @@ class Scripted:
             raise NotFound(f"there is no {path}", details={"code": "not_found"})
         return self.files[path]
 
-    async def get_tar(
-        self, name: str, path: str, left_out: LeftOut | None = None
-    ) -> AsyncIterator[bytes]:
+    async def get_tar(self, name: str, path: str, left_out: LeftOut | None = None) -> AsyncIterator[bytes]:
         self.note("get_tar", name, path)
         self._view(name)
         for chunk in self.tar:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from moorage.core.errors import Conflict
+from moorage.core.session import Phase, State
 from tests.cli.harness import Cli
 from tests.cli.scripted import make_view
 
@@ -76,5 +77,8 @@ def test_a_workspace_is_discarded_only_when_asked(cli: Cli, verb: str) -> None:
 
 
 def test_stop_says_what_is_kept_and_what_it_costs(cli: Cli) -> None:
+    cli.verbs.views = [
+        make_view("brisk-otter", "Stopped", state=State(phase=Phase.PRESERVED, since=1.0, pod="kept"))
+    ]
     assert "still reserve resources" in cli("stop", "brisk-otter").err
     assert cli("stop", "-q", "brisk-otter").err == ""

@@ -74,6 +74,7 @@ def test_no_verb_is_documented_that_is_not_there() -> None:
         "A first look",
         "Global flags",
         "Streams",
+        "JSON paths and columns",
         "Errors",
         "Exit codes",
         "Ctrl-C, and leaving an agent running",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from moorage.cli import flags
+from moorage.cli.forms import Form, parse_form
 from moorage.cli.suggesting import suggest_values
 from moorage.cli.terminal import Terminal
 from moorage.cli.text import nearest
@@ -39,10 +40,15 @@ class Call:
     options: GlobalOptions
     terminal: Terminal
 
+    @functools.cached_property
+    def form(self) -> Form:
+        """The form of data on stdout."""
+        return parse_form(self.options.output or "table")
+
     @property
     def output(self) -> str:
-        """The form of data on stdout: table, wide, json, yaml or name."""
-        return self.options.output or "table"
+        """Its kind: table, wide, json, yaml, name, jsonpath or custom-columns."""
+        return self.form.kind
 
     @asynccontextmanager
     async def sessions(self) -> AsyncIterator[SessionVerbs]:
@@ -198,13 +204,9 @@ def make_call(ctx: click.Context, values: dict[str, Any]) -> Call:
     state = ctx.find_object(State)
     assert state is not None, "the root command makes the state"
     merged = flags.merge(state.outer, values)
-    for key in ("output",):
-        merged[key] = merged.get(key) or state.wiring.setting(key)
-    if merged["output"] not in ("", *flags.OUTPUTS):
-        raise UsageError(
-            f"MOORAGE_OUTPUT or a settings file says {merged['output']!r}, which is no output format",
-            hint=f"use one of {', '.join(flags.OUTPUTS)}",
-        )
+    merged["output"] = merged.get("output") or state.wiring.setting("output")
+    if merged["output"]:
+        parse_form(merged["output"])  # settings were not read by the parser
     for key in ("no_color", "no_input", "quiet"):
         merged[key] = bool(merged.get(key)) or _is_on(state.wiring.setting(key))
     options = GlobalOptions(**merged)

@@ -11,10 +11,8 @@ from typing import Any, Final
 
 import click
 
-from moorage.cli.values import REQUEST_TIMEOUT
+from moorage.cli.values import OUTPUT, REQUEST_TIMEOUT
 from moorage.cli.wiring import GlobalOptions
-
-OUTPUTS: Final = ("table", "wide", "json", "yaml", "name")
 
 NAMES: Final = tuple(field.name for field in fields(GlobalOptions))
 """Parameter names of the global flags, as click hands them over."""
@@ -57,8 +55,8 @@ def global_flags() -> list[click.Option]:
         GlobalFlag(
             ["-o", "--output"],
             metavar="FORMAT",
-            type=click.Choice(OUTPUTS),
-            help="table (default), wide, json, yaml or name.",
+            type=OUTPUT,
+            help="table (default), wide, json, yaml, name, jsonpath=…, custom-columns=….",
         ),
         GlobalFlag(["--no-color"], is_flag=True, help="Never colour."),
         GlobalFlag(["--no-input"], is_flag=True, help="Never ask; fail with the command to run."),

@@ -1,20 +1,25 @@
-"""Types of flag values: durations and numbers of lines. Pure; used while the command line is read.
+"""Types of flag values: durations, numbers of lines, forms of output. Pure; used as the command line is read.
 
-A bad value raises click.BadParameter; ``cli.app`` prints it as a usage error (exit 2).
+A bad value raises click.BadParameter or UsageError; ``cli.app`` prints either as a usage error (exit 2).
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from moorage.cli.forms import TEMPLATES, WORDS, parse_form
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?")
 
 
 class Duration(click.ParamType[float]):
-    """``90``, ``90s``, ``1m30s``, ``1h``, ``500ms``; converted to seconds. ``least``, ``most``: in seconds."""
+    """``90``, ``90s``, ``1m30s``, ``1h``, ``500ms``, made seconds. ``least``, ``most``: in seconds."""
 
     name = "duration"
 
@@ -53,7 +58,26 @@ class Lines(click.ParamType[int]):
         return int(text)
 
 
+class Output(click.ParamType[str]):
+    """What ``-o`` takes, checked; kept as typed."""
+
+    name = "output"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        parse_form(str(value))
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        words = [*WORDS, *(f"{word}=" for word in TEMPLATES)]
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+
 DURATION = Duration()
 REQUEST_TIMEOUT = Duration(1, 300)
 """The bounds that ``settings`` has, too."""
 LINES = Lines()
+OUTPUT = Output()

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from moorage.cli.command import Call, verb, words_after_dashes
+from moorage.cli.forms import to_yaml
 from moorage.cli.launching import Asked, build_request
-from moorage.cli.output import print_object, to_yaml
+from moorage.cli.output import print_list, print_object
 from moorage.cli.progress import ProgressPrinter
 from moorage.cli.running import follow_launched
 from moorage.cli.shapes import session_object
@@ -121,8 +122,7 @@ async def command(
             call.terminal.note(f"running on {sessions.where}")
         if dry_run:
             objects = await sessions.preview(request)
-            whole = {"kind": "List", "items": objects}
-            print_object(call, whole, lambda: "---\n".join(to_yaml(item) for item in objects))
+            print_list(call, objects, lambda: "---\n".join(to_yaml(item) for item in objects))
             return 0
         report = ProgressPrinter(call.terminal)
         session = await sessions.launch(request, report)
