@@ -112,7 +112,11 @@ class PodStreams:
             return ws
         except NodeError as error:
             raise refused_by_node(error) from None
-        channels, ws = await Channels.open(request, chosen, faults)
+        try:
+            channels, ws = await Channels.open(request, chosen, faults)
+        except BaseException:  # the client has left: nobody will carry its streams
+            await session.close()
+            raise
         await _guarded(request, run_command(channels, session, half_close=chosen == V5))
         return ws
 

@@ -122,8 +122,8 @@ async def run_command(channels: Channels, session: ExecSession, *, half_close: b
     finally:
         for task in (incoming, outgoing):
             task.cancel()
+        await session.close()  # first: a client that goes away may cancel this very wait, too
         ended = await asyncio.gather(incoming, outgoing, return_exceptions=True)
-        await session.close()
         for error in ended:
             if isinstance(error, Dropped):
                 raise error
@@ -213,9 +213,9 @@ async def forward(channels: Channels, node: Node, pod: Json, ports: Sequence[int
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
         for stream in streams.values():
             await stream.close()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await channels.close()
 
 
