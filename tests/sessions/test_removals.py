@@ -12,6 +12,7 @@ from moorage.core import owned
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json, Resource
 from moorage.core.session import Phase, Session
 from moorage.engine.creation import SEND_WITHIN
+from moorage.ports.cluster import ServerIdentity
 from moorage.ports.store import Lease
 from moorage.sessions import removal
 from moorage.sessions.removal import LATE
@@ -35,13 +36,30 @@ async def test_a_dry_run_of_rm_names_what_goes_and_changes_nothing(stage: Stage)
     assert (await stage.record()) == session
 
 
-async def test_what_cannot_be_read_or_is_not_ours_is_not_promised_to_go(stage: Stage) -> None:
+@pytest.mark.parametrize("resource", [PODS, CLAIMS], ids=["pod", "claim"])
+@pytest.mark.parametrize("what", ["cannot be read", "is not ours"])
+async def test_what_cannot_be_read_or_is_not_ours_is_not_promised_to_go(
+    stage: Stage, resource: Resource, what: str
+) -> None:
     session = await stage.running()
-    stage.cluster.fail("get", PODS, FORBIDDEN)
-    stage.cluster.put(CLAIMS, {"metadata": {"name": session.inventory.claim_name}})
+    kind = {PODS: "pod", CLAIMS: "pvc"}[resource]
+    if what == "cannot be read":
+        stage.cluster.fail("get", resource, FORBIDDEN, lasting=True)
+    else:
+        name = session.inventory.pod_name if resource is PODS else session.inventory.claim_name
+        stage.cluster.put(resource, {"metadata": {"name": name}})
+    planned = await stage.verbs.remove("calm-cove", stage.said.append, dry_run=True)
+    assert not any(line.startswith(kind) for line in planned.deletes)
+    assert any(line.startswith(kind) for line in planned.keeps)
+
+
+async def test_in_another_cluster_nothing_is_promised_to_go(stage: Stage) -> None:
+    await stage.running()
+    stage.cluster.server = ServerIdentity("https://other.test", "ca-2", "v1.36.0")
+    stage.cluster.put(NAMESPACES, {"metadata": {"name": "agents"}})
     planned = await stage.verbs.remove("calm-cove", stage.said.append, dry_run=True)
     assert planned.deletes == ()
-    assert [line.partition(" ")[0].partition("/")[0] for line in planned.keeps] == ["pod", "pvc"]
+    assert "not the recorded cluster" in planned.keeps[0]
 
 
 async def unanswered(stage: Stage, over: Phase = Phase.DELETED) -> Json:

@@ -35,6 +35,13 @@ async def planned(parts: Parts, session: Session) -> Removal:
     """What ``rm`` would do to the cluster, as it stands now."""
     try:
         observer = Observer(await parts.executors.of(session), parts.clock)
+        match await observer.same_cluster(session.inventory):
+            case Absent():
+                return Removal(session.name, (), ())  # all of it went with its namespace
+            case Present(False):
+                return Removal(session.name, (), ("unknown: this is not the recorded cluster or namespace",))
+            case Unknown(why):
+                return Removal(session.name, (), (f"unknown: {why}",))
         pod = await observer.pod(session)
         claim: Observed[ClaimSeen] = pod if isinstance(pod, Unknown) else await observer.claim(session)
     except MoorageError as error:
