@@ -55,6 +55,23 @@ class FakeAgent:
         self.broken = False
 
 
+@dataclass
+class FakePort:
+    """A connection that says which Pod it leads into."""
+
+    pod_uid: str
+
+    async def read(self) -> bytes:
+        said, self.pod_uid = self.pod_uid.encode(), ""
+        return said
+
+    async def write(self, data: bytes) -> None: ...
+
+    async def close_write(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
 class FakeLink:
     """Implements ``ports.link.Link`` as far as an owner uses it."""
 
@@ -122,6 +139,12 @@ class FakeLink:
         self.agent.unpacked.append(b"".join([chunk async for chunk in chunks]))
         self.agent.markers[path] = marker
         return True
+
+    async def dial(self, port: int) -> FakePort:
+        if self.agent.state == "gone":
+            raise LinkError("the link is dead")
+        self.agent.log.append(f"dial {port}")
+        return FakePort(self.agent.pod_uid)
 
     async def close_input(self) -> None:
         self.agent.log.append("close input")

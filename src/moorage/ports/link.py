@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from moorage.ports.streams import ByteStream
+from moorage.ports.streams import DialledStream
 
 
 @dataclass(frozen=True)
@@ -218,8 +218,8 @@ class Link(Protocol):
     async def marker(self, path: str) -> str:
         """The marker of a materialized workspace, or ``""``."""
 
-    async def dial(self, port: int) -> ByteStream:
-        """Connect to 127.0.0.1:``port`` in the Pod."""
+    async def dial(self, port: int) -> DialledStream:
+        """Connect to 127.0.0.1:``port`` in the Pod. NotFound when nothing listens there."""
 
     async def close(self) -> None:
         """Say goodbye and close; repeatable."""

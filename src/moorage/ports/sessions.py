@@ -14,7 +14,7 @@ from moorage.core.kinds import Json
 from moorage.core.session import AgentExit, Diagnosis, HelperSpec, Session, WorkspaceSpec
 from moorage.ports.link import FileEntry, Gap, LeftOut, Output, ProcessSpec, RemoteProcess
 from moorage.ports.store import SessionEvent
-from moorage.ports.streams import ByteStream
+from moorage.ports.streams import DialledStream
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,18 @@ class Removal:
     session: str
     deletes: tuple[str, ...]
     keeps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a report of a fault needs to know of a session beside its record. ``pod``: as the API server has
+    it, values of variables and all; None where it could not be read (``unseen`` says why) or is not there.
+    ``kept_from``..``end``: offsets of the output that is stored, which is not in here."""
+
+    pod: Json | None
+    unseen: str
+    kept_from: int
+    end: int
 
 
 class Attachment(Protocol):
@@ -188,13 +200,21 @@ class SessionVerbs(Protocol):
         self, name: str, path: str, chunks: AsyncIterator[bytes], *, replace: bool = True
     ) -> int: ...
 
-    async def dial(self, name: str, port: int) -> ByteStream: ...
+    async def reach(self, name: str) -> None:
+        """Open the way into the Pod, as ``exec`` and ``dial`` do. Conflict when none of it runs."""
+
+    async def dial(self, name: str, port: int) -> DialledStream:
+        """Connect to ``port`` on the Pod's loopback, through the link; also to the Pod that replaced another.
+        NotFound, its ``details['code']`` ``unreachable``, when nothing listens there."""
 
     async def workspace_hash(self, name: str) -> str: ...
 
     async def events(self, name: str, report: Report = ...) -> list[SessionEvent]:
         """Our own transitions and, where they can be read, the Kubernetes events of Pod and claim; a warning
         to ``report`` (by default nobody) where they cannot."""
+
+    async def evidence(self, name: str) -> Evidence:
+        """For ``doctor --bundle``. Whoever writes it down redacts it first."""
 
     async def doctor(self) -> list[Check]: ...
 

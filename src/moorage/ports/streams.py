@@ -19,6 +19,13 @@ class ByteStream(Protocol):
         """Close both directions; repeatable."""
 
 
+class DialledStream(ByteStream, Protocol):
+    """A connection to a port in the Pod: each direction can end by itself, as TCP has it."""
+
+    async def close_write(self) -> None:
+        """The other end reads an end of file and may still answer. LinkError when broken."""
+
+
 @dataclass(frozen=True)
 class ExecChunk:
     """Output of a Pod exec: ``channel`` is 1 (stdout) or 2 (stderr)."""

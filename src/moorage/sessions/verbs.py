@@ -5,10 +5,11 @@ Each verb reads the record, checks what can be refused, and hands over: launch, 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 from moorage.core.command import check_command_size
-from moorage.core.errors import Conflict, StoreError, UsageError
+from moorage.core.errors import Conflict, LinkError, StoreError, UsageError
 from moorage.core.kinds import Json
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
@@ -16,6 +17,7 @@ from moorage.ports.link import FileEntry, Gap, LeftOut, Link, Output, ProcessSpe
 from moorage.ports.sessions import (
     Attachment,
     Check,
+    Evidence,
     LaunchRequest,
     Progress,
     Removal,
@@ -23,11 +25,12 @@ from moorage.ports.sessions import (
     SessionView,
 )
 from moorage.ports.store import SessionEvent
-from moorage.ports.streams import ByteStream
+from moorage.ports.streams import DialledStream
 from moorage.sessions import history, launch, removal, unreadable
 from moorage.sessions.attachment import SessionAttachment
 from moorage.sessions.carry import carry_out
 from moorage.sessions.doctor import doctor
+from moorage.sessions.evidence import evidence
 from moorage.sessions.parts import Parts
 from moorage.sessions.settled import already
 from moorage.sessions.side_link import side_link
@@ -42,6 +45,7 @@ class Verbs:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._links: dict[str, Link] = {}
+        self._opening = asyncio.Lock()
 
     @property
     def where(self) -> str:
@@ -160,9 +164,16 @@ class Verbs:
 
     async def _link(self, name: str) -> Link:
         session = await self._get(name)
-        if session.id not in self._links:
-            self._links[session.id] = await side_link(self._parts, session)
-        return self._links[session.id]
+        async with self._opening:
+            if session.id not in self._links:
+                self._links[session.id] = await side_link(self._parts, session)
+            return self._links[session.id]
+
+    async def _drop(self, dead: Link) -> None:
+        """Forget a link, unless another one has taken its place."""
+        for session_id, link in list(self._links.items()):
+            if link is dead:
+                await self._drop_link(session_id)
 
     async def _drop_link(self, session_id: str) -> None:
         link = self._links.pop(session_id, None)
@@ -186,8 +197,16 @@ class Verbs:
     ) -> int:
         return await (await self._link(name)).put_tar(path, chunks, limit=COPY_LIMIT, replace=replace)
 
-    async def dial(self, name: str, port: int) -> ByteStream:
-        return await (await self._link(name)).dial(port)
+    async def reach(self, name: str) -> None:
+        await self._link(name)
+
+    async def dial(self, name: str, port: int) -> DialledStream:
+        link = await self._link(name)
+        try:
+            return await link.dial(port)
+        except LinkError:  # the link is dead, or its Pod was replaced: once more over a new one
+            await self._drop(link)
+            return await (await self._link(name)).dial(port)
 
     async def workspace_hash(self, name: str) -> str:
         return await (await self._link(name)).hash_tree(WORKSPACE_PATH)
@@ -199,6 +218,9 @@ class Verbs:
             found = await unreadable.find(self._parts, name)
             return await self._parts.store.sessions.events(found.session.id)
         return await history.events(self._parts, session, report)
+
+    async def evidence(self, name: str) -> Evidence:
+        return await evidence(self._parts, await self._get(name))
 
     async def doctor(self) -> list[Check]:
         return await doctor(self._parts)

@@ -1,0 +1,66 @@
+"""A port in the Pod is reached through the link: one for many connections, and a new one for a new Pod."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from moorage.core.errors import Conflict
+from moorage.core.kinds import PODS
+from moorage.core.session import Session
+from moorage.ports.link import Link
+from moorage.sessions import verbs
+from moorage.sessions.parts import Parts
+from moorage.sessions.side_link import side_link
+
+from .fake_cluster import FORBIDDEN
+from .stage import Stage
+
+
+async def test_many_connections_share_one_link(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    await stage.running()
+    opened = []
+
+    async def opening(parts: Parts, session: Session) -> Link:
+        opened.append(await side_link(parts, session))
+        return opened[-1]
+
+    monkeypatch.setattr(verbs, "side_link", opening)
+    await asyncio.gather(*(stage.verbs.dial("calm-cove", port) for port in (80, 81, 82)))
+    assert sorted(line for line in stage.log if line.startswith("dial")) == ["dial 80", "dial 81", "dial 82"]
+    assert len(opened) == 1
+
+
+async def test_a_pod_that_was_replaced_is_dialled_anew(stage: Stage) -> None:
+    first = await stage.running()
+    stream = await stage.verbs.dial("calm-cove", 80)
+    assert await stream.read() == first.inventory.pod_uid.encode()
+    other = type(stage.verbs)(stage.parts)  # another command replaces the Pod
+    second = (await other.reset("calm-cove", stage.said.append)).session
+    stage.agent_of(first.inventory.pod_uid).state = "gone"
+    stream = await stage.verbs.dial("calm-cove", 80)
+    assert await stream.read() == second.inventory.pod_uid.encode() != first.inventory.pod_uid.encode()
+
+
+async def test_without_a_running_pod_it_is_said_before_anything_is_dialled(stage: Stage) -> None:
+    await stage.running()
+    await stage.verbs.pause("calm-cove", stage.said.append)
+    with pytest.raises(Conflict, match="no running Pod"):
+        await stage.verbs.reach("calm-cove")
+
+
+async def test_evidence_is_the_pod_and_which_output_is_kept(stage: Stage) -> None:
+    await stage.running()
+    found = await stage.verbs.evidence("calm-cove")
+    assert found.pod == stage.cluster.only(PODS)
+    assert (found.unseen, found.kept_from, found.end) == ("", 0, len(stage.agent.held))
+
+
+async def test_evidence_of_a_pod_that_may_not_be_read_says_so(stage: Stage) -> None:
+    await stage.running()
+    await stage.verbs.pause("calm-cove", stage.said.append)
+    assert (await stage.verbs.evidence("calm-cove")).unseen == ""  # it is gone, and that is known
+    stage.cluster.fail("get", PODS, FORBIDDEN)
+    found = await stage.verbs.evidence("calm-cove")
+    assert (found.pod, found.unseen != "") == (None, True)
