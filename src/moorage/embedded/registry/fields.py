@@ -52,6 +52,12 @@ class Repeated(dict[str, Any]):
 
     keys_twice: tuple[str, ...] = ()
 
+    def again(self) -> Repeated:
+        """A shallow copy that still knows."""
+        found = Repeated(self)
+        found.keys_twice = self.keys_twice
+        return found
+
 
 class Decoder:
     """One walk over one object. ``faults``: what strict validation refuses, in the order met."""

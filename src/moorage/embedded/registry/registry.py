@@ -26,7 +26,7 @@ from moorage.embedded.refusal import (
     not_found,
 )
 from moorage.embedded.registry import checks, defaults, meta
-from moorage.embedded.registry.fields import Decoder, WrongType
+from moorage.embedded.registry.fields import Decoder, Repeated, WrongType
 from moorage.embedded.registry.kinds import Kind, Kinds, key
 from moorage.embedded.registry.write import Write
 from moorage.embedded.storage.store import Key, Store, copy
@@ -67,7 +67,8 @@ class Registry:
         given, version = body.get("kind") or resource.kind, body.get("apiVersion") or resource.api_version
         if (given, version) != (resource.kind, resource.api_version):
             raise self._other_kind(kind, str(given), str(version))
-        obj = {**body, "apiVersion": resource.api_version, "kind": resource.kind}
+        obj = body.copy() if not isinstance(body, Repeated) else body.again()
+        obj |= {"apiVersion": resource.api_version, "kind": resource.kind}
         if not isinstance(obj.get("metadata") or {}, dict):
             raise self._undecodable(kind, f"json: cannot unmarshal {type(obj['metadata']).__name__}")
         obj["metadata"] = obj.get("metadata") or {}
