@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bufio"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 // Bounds of one connection. The client opens streams; each direction of a stream has its own window.
 const (
 	InitialWindow = 512 << 10
+	BulkWindow    = 2 << 20           // for what flows in bulk: the reader grants the difference when it begins
 	grantSize     = InitialWindow / 4 // consumed bytes are given back in pieces of this size
 	MaxStreams    = 128               // a client keeps to 64; those it has given up may still be ending here
 	IdleLimit     = 90 * time.Second
@@ -27,6 +29,7 @@ type Conn struct {
 	Version int
 
 	rw      io.ReadWriter
+	r       *bufio.Reader
 	in, out *Seal
 
 	writeMu  sync.Mutex
@@ -41,7 +44,7 @@ type Conn struct {
 
 func newConn(rw io.ReadWriter, keys Keys, fence int64, version int) *Conn {
 	return &Conn{
-		Fence: fence, Version: version, rw: rw,
+		Fence: fence, Version: version, rw: rw, r: bufio.NewReaderSize(rw, MaxPayload),
 		in: NewSeal(keys.ClientSeal), out: NewSeal(keys.ServerSeal),
 		streams: map[uint32]*Stream{}, closed: make(chan struct{}),
 	}
@@ -52,7 +55,7 @@ func (c *Conn) Serve(handle func(*Stream)) error {
 	defer c.shut()
 	for {
 		c.setDeadline(true)
-		f, err := ReadFrame(c.rw, MaxPayload, c.in)
+		f, err := ReadFrame(c.r, MaxPayload, c.in)
 		if err != nil {
 			return err
 		}
@@ -115,6 +118,15 @@ func (c *Conn) open(f Frame, handle func(*Stream)) error {
 }
 
 func (c *Conn) write(f Frame) error {
+	return c.send(func(dst []byte) []byte { return AppendFrame(dst, f, c.out) })
+}
+
+func (c *Conn) writeData(id uint32, channel byte, data []byte) error {
+	return c.send(func(dst []byte) []byte { return appendData(dst, id, channel, data, c.out) })
+}
+
+// send encodes and writes one frame; frames count, so both happen in one turn.
+func (c *Conn) send(encode func(dst []byte) []byte) error {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
 	select {
@@ -123,7 +135,7 @@ func (c *Conn) write(f Frame) error {
 	default:
 	}
 	c.setDeadline(false)
-	c.writeBuf = AppendFrame(c.writeBuf[:0], f, c.out)
+	c.writeBuf = encode(c.writeBuf[:0])
 	if _, err := c.rw.Write(c.writeBuf); err != nil {
 		c.shut()
 		return ErrClosed

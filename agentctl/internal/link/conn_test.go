@@ -128,6 +128,41 @@ func TestConsumedBytesAreGrantedBack(t *testing.T) {
 	}
 }
 
+func TestAWidenedStreamTakesSoMuchAndNoMore(t *testing.T) {
+	c, ended := dial(t, func(s *Stream) {
+		if err := s.Widen(); err != nil {
+			t.Error(err)
+		}
+		<-s.Context().Done()
+	})
+	c.write(Frame{Open, 1, []byte("{}")})
+	if f := c.read(); f.Type != Window || binary.BigEndian.Uint32(f.Payload) != BulkWindow-InitialWindow {
+		t.Fatalf("not widened: %+v", f)
+	}
+	full := bytes.Repeat([]byte{1}, MaxPayload)
+	for range BulkWindow / MaxPayload {
+		c.write(Frame{Data, 1, full})
+	}
+	go func() { _, _ = c.conn.Write(AppendFrame(nil, Frame{Data, 1, full}, c.out)) }()
+	if f := c.read(); f.Type != Goodbye {
+		t.Fatalf("no goodbye: %+v", f)
+	}
+	var breach *FrameError
+	if err := <-ended; !errors.As(err, &breach) || breach.Verdict != "window" {
+		t.Fatalf("the connection ended with %v", err)
+	}
+}
+
+func TestDataIsTheSameFrameWithoutACopy(t *testing.T) {
+	for _, data := range [][]byte{{}, []byte("hello"), bytes.Repeat([]byte{7}, MaxChunk)} {
+		frame := Frame{Data, 9, append([]byte{ChannelStderr}, data...)}
+		want := AppendFrame([]byte("before"), frame, NewSeal([]byte("key")))
+		if got := appendData([]byte("before"), 9, ChannelStderr, data, NewSeal([]byte("key"))); !bytes.Equal(got, want) {
+			t.Fatalf("%d bytes are another frame", len(data))
+		}
+	}
+}
+
 func TestAClientThatBreaksARuleIsToldAndClosed(t *testing.T) {
 	full := bytes.Repeat([]byte{1}, MaxPayload)
 	over := make([]Frame, 0, InitialWindow/MaxPayload+2)

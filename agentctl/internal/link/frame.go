@@ -88,6 +88,16 @@ func AppendFrame(dst []byte, f Frame, seal *Seal) []byte {
 	return dst
 }
 
+// appendData encodes one DATA frame without a copy of its payload.
+func appendData(dst []byte, stream uint32, channel byte, data []byte, seal *Seal) []byte {
+	start := len(dst)
+	dst = append(dst, byte(Data))
+	dst = binary.BigEndian.AppendUint32(dst, stream)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(data)+1))
+	dst = append(append(dst, channel), data...)
+	return append(dst, seal.tag(dst[start:start+HeaderSize], dst[start+HeaderSize:])...)
+}
+
 // ReadFrame decodes one frame. limit bounds the payload and is checked before any of it is read.
 // The error is io.EOF between frames, else a *FrameError or the reader's own.
 func ReadFrame(r io.Reader, limit int, seal *Seal) (Frame, error) {

@@ -42,13 +42,14 @@ type Stream struct {
 	held     int      // bytes received and not yet granted again
 	consumed int      // the part of them that was read
 	ended    bool     // the client's END came
+	limit    int      // how much may be held
 	credit   int      // what we may still send
 	gone     bool     // reset, or the connection is gone
 	answered bool
 }
 
 func newStream(c *Conn, id uint32, request []byte) *Stream {
-	s := &Stream{Request: request, conn: c, id: id, credit: InitialWindow}
+	s := &Stream{Request: request, conn: c, id: id, limit: InitialWindow, credit: InitialWindow}
 	s.cond = sync.NewCond(&s.mu)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
@@ -71,7 +72,7 @@ func (s *Stream) receive(f Frame) error {
 		if s.ended {
 			return &FrameError{"after_end", "data after the end of a stream"}
 		}
-		if s.held += len(f.Payload); s.held > InitialWindow {
+		if s.held += len(f.Payload); s.held > s.limit {
 			return &FrameError{"window", "more than the window allows"}
 		}
 		s.inbox = append(s.inbox, f.Payload)
@@ -89,6 +90,18 @@ func (s *Stream) receive(f Frame) error {
 	}
 	s.cond.Broadcast()
 	return nil
+}
+
+// Widen lets the client send in bulk: it grants the difference to BulkWindow, once.
+func (s *Stream) Widen() error {
+	s.mu.Lock()
+	more := BulkWindow - s.limit
+	s.limit = BulkWindow
+	s.mu.Unlock()
+	if more <= 0 {
+		return nil
+	}
+	return s.conn.write(Frame{Window, s.id, windowPayload(more)})
 }
 
 // Recv returns the next payload; io.EOF after the client's END, ErrClosed once the stream is gone.
@@ -129,9 +142,7 @@ func (s *Stream) Send(channel byte, data []byte) error {
 		if err != nil {
 			return err
 		}
-		payload := make([]byte, 0, n+1)
-		payload = append(append(payload, channel), data[:n]...)
-		if err := s.conn.write(Frame{Data, s.id, payload}); err != nil {
+		if err := s.conn.writeData(s.id, channel, data[:n]); err != nil {
 			return err
 		}
 		data = data[n:]

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Proc is one started process: the leader of its own session and process group.
@@ -157,6 +158,7 @@ func openEnds(spec Spec) (*ends, error) {
 			e.closeParent()
 			return nil, err
 		}
+		widen(r)
 		if i == 0 {
 			*mine, e.child = w, append(e.child, r)
 		} else {
@@ -193,9 +195,35 @@ func (e *ends) closeParent() {
 	}
 }
 
+// A pipe takes this much before its writer waits (the kernel may grant less), and one read of it fills a frame
+// of the link.
+const (
+	pipeSize = 256 << 10
+	pumpSize = 64<<10 - 1
+)
+
+func widen(pipe *os.File) {
+	if raw, err := pipe.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, pipeSize) })
+	}
+}
+
+// setPipeSize is F_SETPIPE_SZ of Linux, which package syscall does not name.
+const setPipeSize = 1031
+
+// Many small writes in a row become few large reads: what was read is passed on at once, and then, in a flood,
+// the pipe is given a moment to fill.
+const (
+	flood  = time.Millisecond
+	gather = 250 * time.Microsecond
+)
+
 // Pump copies one output to sink until its end; EIO is how a PTY says so.
 func Pump(from *os.File, sink func([]byte) error) {
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, pumpSize)
+	info, err := from.Stat()
+	pipe := err == nil && info.Mode()&os.ModeNamedPipe != 0 // a PTY holds too little to wait for
+	var last time.Time
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
@@ -206,5 +234,9 @@ func Pump(from *os.File, sink func([]byte) error) {
 		if err != nil {
 			return
 		}
+		if pipe && n < pumpSize/2 && time.Since(last) < flood {
+			time.Sleep(gather)
+		}
+		last = time.Now()
 	}
 }

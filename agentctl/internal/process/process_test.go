@@ -135,6 +135,20 @@ func TestAnAgentThatEndsWithItsContainerHasNoExitOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestManySmallWritesBecomeFewLargeReads(t *testing.T) {
+	const size = 4 << 20
+	script := fmt.Sprintf("exec dd if=/dev/zero bs=512 count=%d 2>/dev/null", size/512)
+	p, err := table.Start(Spec{Argv: []string{"/bin/sh", "-c", script}, Cwd: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, reads := 0, 0
+	Pump(p.Out, func(data []byte) error { total += len(data); reads++; return nil })
+	if p.Exit(); total != size || reads > size/512/2 {
+		t.Fatalf("%d bytes in %d reads of %d writes", total, reads, size/512)
+	}
+}
+
 func TestOneOutputKeepsTheOrderOfBothStreams(t *testing.T) {
 	script := "i=0; while [ $i -lt 500 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done"
 	p, err := table.Start(Spec{Argv: []string{"/bin/sh", "-c", script}, Cwd: "/", OneOutput: true})

@@ -26,6 +26,10 @@ func run(s *Server, stream *link.Stream, r request) (any, error) {
 		s.Table.HangUp(p)
 		return nil, err
 	}
+	if err := stream.Widen(); err != nil {
+		s.Table.HangUp(p)
+		return nil, err
+	}
 	go feed(p, stream)
 	complete := pumpTo(stream, p)
 	select {
@@ -93,6 +97,9 @@ func dial(_ *Server, stream *link.Stream, r request) (any, error) {
 	if err := stream.Message(nothing{}); err != nil {
 		return nil, err
 	}
+	if err := stream.Widen(); err != nil {
+		return nil, err
+	}
 	go func() {
 		<-stream.Context().Done()
 		_ = conn.Close()
@@ -111,7 +118,7 @@ func dial(_ *Server, stream *link.Stream, r request) (any, error) {
 			}
 		}
 	}()
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, link.MaxChunk)
 	for {
 		n, err := conn.Read(buf)
 		if n > 0 && stream.Send(link.ChannelBytes, buf[:n]) != nil {

@@ -29,7 +29,10 @@ type body struct {
 	claimed *receipt
 }
 
-func newBody(stream *link.Stream) *body { return &body{stream: stream, sum: sha256.New()} }
+func newBody(stream *link.Stream) *body {
+	_ = stream.Widen() // that the client is gone shows when it is read from
+	return &body{stream: stream, sum: sha256.New()}
+}
 
 func (b *body) Read(p []byte) (int, error) {
 	for len(b.rest) == 0 {

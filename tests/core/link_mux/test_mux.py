@@ -8,6 +8,7 @@ import pytest
 
 from moorage.core.wire.frames import Frame, FrameDecoder, FrameError, FrameType, Seal, encode
 from moorage.core.wire.mux import (
+    BULK_WINDOW,
     INITIAL_WINDOW,
     MAX_CHUNK,
     Answered,
@@ -99,6 +100,17 @@ def test_consumed_data_is_granted_back_so_that_a_stream_never_stops(server: Serv
         credit += int.from_bytes(grant.payload, "big") if grant is not None else 0
         assert credit >= INITIAL_WINDOW // 2
     assert received > INITIAL_WINDOW
+
+
+def test_a_widened_stream_takes_so_much_and_no_more(server: Server) -> None:
+    granted = server.hears(server.mux.widen(1))
+    assert granted == Frame(FrameType.WINDOW, 1, struct.pack(">I", BULK_WINDOW - INITIAL_WINDOW))
+    assert server.mux.widen(1) == b""
+    for _ in range(BULK_WINDOW // (MAX_CHUNK + 1)):
+        server.says(FrameType.DATA, 1, bytes(MAX_CHUNK + 1))
+    with pytest.raises(FrameError) as breach:
+        server.says(FrameType.DATA, 1, bytes(MAX_CHUNK + 1))
+    assert breach.value.verdict == "window"
 
 
 def test_sending_stops_at_the_window_and_goes_on_after_a_grant(server: Server) -> None:

@@ -81,14 +81,16 @@ class Seal:
     """Tags for the frames of one direction: HMAC-SHA256 over a counter, the header and the payload."""
 
     def __init__(self, key: bytes):
-        self._key = key
+        self._mac = hmac.new(key, digestmod="sha256")
         self._counter = 0
 
     def tag(self, header: bytes, payload: bytes) -> bytes:
         """The tag of the next frame; each call counts."""
-        message = b"".join((struct.pack(">Q", self._counter), header, payload))
+        mac = self._mac.copy()
+        mac.update(struct.pack(">Q", self._counter) + header)
+        mac.update(payload)  # by itself: a payload is not copied for its tag
         self._counter += 1
-        return hmac.digest(self._key, message, "sha256")[:TAG_SIZE]
+        return mac.digest()[:TAG_SIZE]
 
 
 def encode(frame: Frame, seal: Seal | None = None) -> bytes:
@@ -120,12 +122,13 @@ class FrameDecoder:
         size = body + (TAG_SIZE if self.seal is not None else 0)
         if len(self._buffer) < size:
             return None
-        whole = bytes(memoryview(self._buffer)[:size])
+        with memoryview(self._buffer) as view:
+            header, payload = bytes(view[: HEADER.size]), bytes(view[HEADER.size : body])
+            tag = bytes(view[body:size])
         del self._buffer[:size]
-        payload = whole[HEADER.size : body]
         if self.seal is not None:
-            expected = self.seal.tag(whole[: HEADER.size], payload)
-            if not hmac.compare_digest(expected, whole[body:]):
+            expected = self.seal.tag(header, payload)
+            if not hmac.compare_digest(expected, tag):
                 raise FrameError("bad_tag", "a frame was altered, dropped or inserted on its way")
         return Frame(kind, stream, payload)
 

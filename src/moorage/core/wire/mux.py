@@ -17,6 +17,8 @@ from moorage.core.wire.frames import MAX_PAYLOAD, Frame, FrameDecoder, FrameErro
 
 INITIAL_WINDOW = 512 << 10
 """Bytes of DATA payload either side may send on a new stream before it is granted more."""
+BULK_WINDOW = 2 << 20
+"""What we grant in all on a stream that brings data in bulk: over a long way, the window bounds the rate."""
 GRANT_SIZE = INITIAL_WINDOW // 4
 """Consumed bytes are given back in pieces of this size: a frame back for each frame would cost throughput."""
 MAX_STREAMS = 64
@@ -77,6 +79,7 @@ Event: TypeAlias = Received | Ended | Granted | Answered | Ponged | SaidGoodbye
 @dataclass(slots=True)
 class _State:
     credit: int = INITIAL_WINDOW  # what we may still send
+    limit: int = INITIAL_WINDOW  # how much may be held
     held: int = 0  # received and not yet granted again
     consumed: int = 0  # the part of it that was read
     ended: bool = False
@@ -117,12 +120,12 @@ class ClientMux:
         state = self._streams.get(stream)
         return 0 if state is None else max(0, min(MAX_CHUNK, state.credit - 1))
 
-    def data(self, stream: int, channel: int, data: bytes) -> bytes:
+    def data(self, stream: int, channel: int, data: bytes | memoryview) -> bytes:
         """One DATA frame. At most ``sendable`` bytes, at least one."""
         state = self._streams[stream]
         assert 0 < len(data) <= self.sendable(stream), "the caller waits for the window"
         state.credit -= len(data) + 1
-        return self._encode(FrameType.DATA, stream, bytes((channel,)) + data)
+        return self._encode(FrameType.DATA, stream, b"".join((bytes((channel,)), data)))
 
     def grant(self, stream: int, length: int) -> bytes:
         """Note that a ``Received`` with ``length`` bytes of data was consumed; now and then there is a
@@ -136,6 +139,12 @@ class ClientMux:
         granted, state.consumed = state.consumed, 0
         state.held -= granted
         return self._encode(FrameType.WINDOW, stream, struct.pack(">I", granted))
+
+    def widen(self, stream: int) -> bytes:
+        """Let the server send in bulk; to be sent once."""
+        state = self._streams[stream]
+        more, state.limit = BULK_WINDOW - state.limit, BULK_WINDOW
+        return self._encode(FrameType.WINDOW, stream, struct.pack(">I", more)) if more else b""
 
     def end(self, stream: int) -> bytes:
         """No more DATA from us on this stream."""
@@ -190,7 +199,7 @@ class ClientMux:
         if state.ended:
             raise FrameError("after_end", "data after the end of a stream")
         state.held += len(payload)
-        if state.held > INITIAL_WINDOW:
+        if state.held > state.limit:
             raise FrameError("window", "more than the window allows")
         return Received(stream, payload[0], payload[1:])
 

@@ -49,7 +49,7 @@ class AgentLink:
         return records.agent_status(answer)
 
     async def output(self, offset: int) -> AsyncIterator[Output | Gap]:
-        stream = await self._connection.open({"op": "output", "offset": offset})
+        stream = await self._connection.open({"op": "output", "offset": offset}, bulk=True)
         try:
             async with aclosing(_transcript(stream)) as transcript:
                 async for part in transcript:
@@ -120,7 +120,7 @@ class AgentLink:
         return records.text(await self._call("marker", path=path), "marker")
 
     async def dial(self, port: int) -> DialledPort:
-        stream = await self._connection.open({"op": "dial", "port": port})
+        stream = await self._connection.open({"op": "dial", "port": port}, bulk=True)
         try:
             if await stream.receive() is None:
                 await stream.result()

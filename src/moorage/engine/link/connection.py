@@ -52,12 +52,15 @@ class LinkConnection:
         for job in (self._read, self._write, self._ping):
             self._tasks.append(asyncio.create_task(self._guard(job)))
 
-    async def open(self, request: dict[str, Any]) -> LinkStream:
-        """Open a stream; waits while as many are open as agentctl allows. LinkError when dead."""
+    async def open(self, request: dict[str, Any], *, bulk: bool = False) -> LinkStream:
+        """Open a stream; waits while as many are open as agentctl allows. ``bulk``: much may come on it.
+        LinkError when dead."""
         await self._slots.acquire()
         try:
             self.check()
             number, opening = self.mux.open(request)
+            if bulk:
+                opening += self.mux.widen(number)
         except BaseException:
             self._slots.release()
             raise
@@ -231,7 +234,7 @@ class LinkStream:
                 self._credit.clear()
                 await self._credit.wait()
                 continue
-            self._connection.put(mux.data(self.number, channel, bytes(rest[:size])))
+            self._connection.put(mux.data(self.number, channel, rest[:size]))
             rest = rest[size:]
             await self._connection.room()
 

@@ -28,7 +28,7 @@ class LinkProcess:
     @classmethod
     async def start(cls, connection: LinkConnection, spec: ProcessSpec) -> LinkProcess:
         """Returns once agentctl has said that the process runs, or why it does not (see ``wait``)."""
-        stream = await connection.open({"op": "run", "spec": records.spec(spec)})
+        stream = await connection.open({"op": "run", "spec": records.spec(spec)}, bulk=True)
         try:
             first = await stream.receive()
             if first is not None and first[0] != MESSAGE:

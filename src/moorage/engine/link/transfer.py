@@ -41,7 +41,7 @@ async def download(
 ) -> AsyncIterator[bytes]:
     """Yield a request's bytes; IntegrityError at the end when they are not those that were sent. Then
     ``left_out`` is filled in."""
-    stream = await connection.open(request)
+    stream = await connection.open(request, bulk=True)
     digest, count = hashlib.sha256(), 0
     try:
         while (part := await stream.receive()) is not None:
