@@ -179,9 +179,12 @@ def verb(
         @functools.wraps(body)
         def start(**values: Any) -> int:
             import asyncio
+            import logging
 
             from moorage.cli.signals import interruptible
 
+            # The library's own words ("socket.send() raised exception.") are no news to a person.
+            logging.getLogger("asyncio").addHandler(logging.NullHandler())
             ctx = click.get_current_context()
             call = make_call(ctx, values)
             own = {key: value for key, value in values.items() if key not in flags.NAMES}
