@@ -50,6 +50,9 @@ async def given_up(stage: Stage, work: Coroutine[Any, Any, Any], seconds: float)
     await failing(stage, task)
     assert not task.done(), task
     stage.clock.time += seconds
+    await failing(stage, task)
+    if not task.done():
+        task.cancel()
     with pytest.raises(MoorageError) as raised:
         await task
     return raised.value
