@@ -90,9 +90,7 @@ class World:
         self, command: list[str], *, pod: str = "p", container: str = "main", stdin: bytes | None = None
     ) -> tuple[ExecExit, bytes, bytes]:
         """Run a command in a container: its end, stdout, stderr."""
-        session = await self.node.exec(
-            self.pod(pod), container, command, tty=False, stdin=stdin is not None
-        )
+        session = await self.node.exec(self.pod(pod), container, command, tty=False, stdin=stdin is not None)
         said = {1: b"", 2: b""}
         async with asyncio.timeout(PATIENCE):
             if stdin is not None:
@@ -135,10 +133,14 @@ def status_of(pod: Json, container: str = "main", kind: str = "containerStatuses
 
 
 def condition(pod: Json, name: str) -> str:
-    return {each["type"]: str(each["status"]) for each in (pod.get("status") or {}).get("conditions") or []}.get(name, "")
+    return {
+        each["type"]: str(each["status"]) for each in (pod.get("status") or {}).get("conditions") or []
+    }.get(name, "")
 
 
-def container(script: str = "", *, name: str = "main", mounts: dict[str, str] | None = None, **more: Any) -> Json:
+def container(
+    script: str = "", *, name: str = "main", mounts: dict[str, str] | None = None, **more: Any
+) -> Json:
     """A container that runs a script, or waits. ``mounts``: path by volume."""
     wait = "trap 'exit 143' TERM; while :; do sleep 3600 & wait $!; done"
     found: Json = {

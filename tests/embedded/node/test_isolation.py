@@ -23,13 +23,20 @@ VOLUMES: list[Json] = [
 
 async def test_two_pods_see_only_their_own_files_and_processes(isolated: World) -> None:
     for name in ("one", "two"):
-        mark = f"for d in {' '.join(PLACES.values())}; do echo {name} > $d/mark; done; exec -a {name} sleep 3600"
+        mark = (
+            f"for d in {' '.join(PLACES.values())}; do echo {name} > $d/mark; done; exec -a {name} sleep 3600"
+        )
         await isolated.start(
-            name, volumes=VOLUMES, containers=[container("!" + mark, mounts=PLACES, command=["bash", "-c", mark])]
+            name,
+            volumes=VOLUMES,
+            containers=[container("!" + mark, mounts=PLACES, command=["bash", "-c", mark])],
         )
     for name, other in (("one", "two"), ("two", "one")):
         await isolated.sh("until [ -s /run/moorage/mark ]; do sleep 0.01; done", pod=name)
-        assert await isolated.sh("cat /workspace/mark /opt/moorage/mark /run/moorage/mark", pod=name) == f"{name}\n" * 2 + name
+        assert (
+            await isolated.sh("cat /workspace/mark /opt/moorage/mark /run/moorage/mark", pod=name)
+            == f"{name}\n" * 2 + name
+        )
         seen = await isolated.sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '", pod=name)
         assert f"{name} 3600" in seen
         assert f"{other} 3600" not in seen
@@ -116,8 +123,8 @@ async def test_processes_are_shared_where_the_pod_says_so(isolated: World) -> No
     await isolated.start(containers=both, shareProcessNamespace=True, restartPolicy="Never")
     await isolated.until("p", lambda pod: "running" in state(pod, "side"))
     assert await isolated.sh("cat /proc/1/comm") != "sh"
-    find = "for p in /proc/[0-9]*; do grep -qx sleep $p/comm && grep -q 4321 $p/cmdline && echo ${p#/proc/}; done"
-    number = (await isolated.sh(find + "; true")).split()
+    find = "for p in /proc/[0-9]*; do grep -qx sleep $p/comm && grep -q 4321 $p/cmdline && echo ${p#/proc/}"
+    number = (await isolated.sh(find + "; done; true")).split()
     assert len(number) == 1
     await isolated.sh(f"kill -KILL {number[0]}")
     pod = await isolated.until("p", lambda pod: "terminated" in state(pod, "side"))
@@ -132,12 +139,16 @@ async def test_a_killed_main_process_is_a_restart_that_keeps_the_volumes_and_a_r
     await isolated.sh("for d in /workspace /run/moorage /tmp; do echo kept > $d/f; done")
     first = status_of(pod)["containerID"]
     await isolated.run(["kill", "-TERM", "1"])
-    pod = await isolated.until("p", lambda pod: status_of(pod).get("restartCount") == 1 and "running" in state(pod))
+    pod = await isolated.until(
+        "p", lambda pod: status_of(pod).get("restartCount") == 1 and "running" in state(pod)
+    )
     assert status_of(pod)["containerID"] != first
     assert status_of(pod)["lastState"]["terminated"]["exitCode"] == 143
     assert await isolated.sh("cat /workspace/f /run/moorage/f; ls /tmp") == "kept\nkept"
 
     await asyncio.wait_for(isolated.node.reboot(), 60)
-    pod = await isolated.until("p", lambda pod: status_of(pod).get("restartCount") == 2 and "running" in state(pod))
+    pod = await isolated.until(
+        "p", lambda pod: status_of(pod).get("restartCount") == 2 and "running" in state(pod)
+    )
     assert status_of(pod)["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
     assert await isolated.sh("cat /workspace/f; ls -A /run/moorage") == "kept"

@@ -28,6 +28,7 @@ class Running(Protocol):
     pod: Json
 
     def last(self, name: str) -> Attempt | None: ...
+    def words(self, name: str, command: list[str]) -> list[str]: ...
     def say(self, type_: str, reason: str, message: str) -> None: ...
 
 
@@ -37,7 +38,9 @@ async def run_hook(worker: Running, container: Json, kind: str) -> str:
     attempt = worker.last(container["name"])
     try:
         if "exec" in hook and attempt is not None:
-            code, said = await run_command(worker.shim, attempt.id, hook["exec"]["command"])
+            code, said = await run_command(
+                worker.shim, attempt.id, worker.words(container["name"], hook["exec"]["command"])
+            )
             return f"command exited with {code}: {said}" if code else ""
         if "httpGet" in hook:
             good, said = await http_get(hook["httpGet"], container)

@@ -23,7 +23,6 @@ from moorage.embedded.node.parts import Parts, Timing, link_socket
 from moorage.embedded.node.records import Attempt, attempt_folder
 from moorage.embedded.node.registration import Registration
 from moorage.embedded.node.runtime.detect import Mode, detect
-from moorage.embedded.node.runtime.plain import program, rewrite
 from moorage.embedded.node.shims import Shim, ShimGone, connect_unix
 from moorage.embedded.node.starting import remove_tree
 from moorage.embedded.node.streams import ShimSession, SocketStream, open_session
@@ -208,7 +207,8 @@ class LocalNode:
         self, pod: Json, container: str, command: list[str], *, tty: bool, stdin: bool
     ) -> ExecSession:
         """See ``embedded.seam.Node.exec``."""
-        return await self._session(pod, container, "exec", argv=command, tty=tty, stdin=stdin)
+        words = self._worker(pod).words(container, command)
+        return await self._session(pod, container, "exec", argv=words, tty=tty, stdin=stdin)
 
     async def attach(self, pod: Json, container: str, *, tty: bool, stdin: bool) -> ExecSession:
         """See ``embedded.seam.Node.attach``."""
@@ -216,26 +216,7 @@ class LocalNode:
 
     async def _session(self, pod: Json, container: str, op: str, **what: object) -> ShimSession:
         worker, attempt = self._running(pod, container)
-        argv = what.get("argv")
-        if self.mode.name == "plain" and isinstance(argv, list):
-            what["argv"] = self._plain_words(worker, container, argv)
         return await open_session(worker.shim, op, attempt.id, **what)
-
-    def _plain_words(self, worker: Worker, container: str, words: list[str]) -> list[str]:
-        spec = worker.pod["spec"]
-        given = next(
-            each
-            for each in [*spec["containers"], *(spec.get("initContainers") or [])]
-            if each["name"] == container
-        )
-        real = {
-            mount["mountPath"].rstrip("/"): str(worker.sources[mount["name"]].resolve())
-            for mount in given.get("volumeMounts") or []
-            if mount["name"] in worker.sources and not mount.get("subPath")
-        }
-        image = self.images.find(given["image"])
-        root = str(image.root) if image is not None and image.root is not None else ""
-        return program([rewrite(word, real) for word in words], root)
 
     async def dial(self, pod: Json, port: int) -> ByteStream:
         """See ``embedded.seam.Node.dial``. Every port but agentctl's is the host's own."""

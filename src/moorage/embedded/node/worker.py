@@ -22,6 +22,7 @@ from moorage.embedded.node.parts import Parts
 from moorage.embedded.node.probes import Probes, Verdict
 from moorage.embedded.node.pulse import Pulse
 from moorage.embedded.node.records import Attempt
+from moorage.embedded.node.runtime.plain import program, rewrite
 from moorage.embedded.node.shims import Shim, ShimGone
 from moorage.embedded.node.starting import CannotStart, Starter, remove_tree
 from moorage.embedded.node.status import Facts, failed_status, pod_status
@@ -70,6 +71,20 @@ class Worker:
         """The newest start of a container."""
         attempts = self.attempts.get(name)
         return attempts[-1] if attempts else None
+
+    def words(self, name: str, command: list[str]) -> list[str]:
+        """A command as it must be given to the shim: in mode plain with paths that are really there."""
+        if self._parts.mode != "plain":
+            return command
+        given = startup_order(self.pod)[name]
+        real = {
+            mount["mountPath"].rstrip("/"): str(self.sources[mount["name"]].resolve())
+            for mount in given.get("volumeMounts") or []
+            if mount["name"] in self.sources and not mount.get("subPath")
+        }
+        image = self._parts.images.find(given["image"])
+        root = str(image.root) if image is not None and image.root is not None else ""
+        return program([rewrite(word, real) for word in command], root)
 
     def say(self, type_: str, reason: str, message: str) -> None:
         """An Event on this Pod."""
@@ -281,7 +296,7 @@ class Worker:
         if attempt is None or not attempt.running:
             raise OSError("the container does not run")
         try:
-            return await run_command(self.shim, attempt.id, command)
+            return await run_command(self.shim, attempt.id, self.words(name, command))
         except NodeError as error:
             return 1, error.message
 
@@ -306,7 +321,9 @@ class Worker:
         loop = asyncio.get_running_loop()
         begun = loop.time()
         await ending.end_all(self, lambda: 0.0 if self.removed else begun + ending.grace(self.pod))
-        self._report(phase=deleted_phase(self.pod, self.attempts), sandbox=False)
+        if (self.pod.get("status") or {}).get("phase") not in OVER:
+            self._report(phase=deleted_phase(self.pod, self.attempts), sandbox=False)
+        await self._clean()
         metadata = self.pod["metadata"]
         self._parts.objects.remove(PODS, metadata.get("namespace", ""), metadata["name"], self.uid)
 
