@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from moorage.core.errors import MoorageError, NotFound
+from moorage.core.errors import LinkError, MoorageError, NotFound
 from moorage.core.kinds import Json
 from moorage.core.session import (
     AgentExit,
@@ -34,6 +34,7 @@ from moorage.core.session import (
 from moorage.ports.link import ExitStatus, FileEntry, Gap, LeftOut, Output, ProcessSpec
 from moorage.ports.sessions import (
     Check,
+    Evidence,
     Exited,
     Happening,
     LaunchRequest,
@@ -43,7 +44,6 @@ from moorage.ports.sessions import (
     SessionView,
 )
 from moorage.ports.store import SessionEvent
-from moorage.ports.streams import ByteStream
 
 
 @dataclass(frozen=True)
@@ -214,6 +214,38 @@ class ScriptedProcess:
 
 
 @dataclass
+class ScriptedPort:
+    """A server in a Pod that answers with what it read, in capitals, once the client has ended; ``break`` as
+    first word breaks the connection, ``bye`` ends it at once."""
+
+    owner: Scripted
+    heard: bytearray = field(default_factory=bytearray)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    told: bool = False
+
+    async def read(self) -> bytes:
+        await self.ended.wait()
+        if self.heard.startswith(b"break"):
+            raise LinkError("it broke")
+        said, self.told = (b"" if self.told else bytes(self.heard).upper()), True
+        return said
+
+    async def write(self, data: bytes) -> None:
+        if self.ended.is_set():
+            raise LinkError("the port in the Pod has closed the connection")
+        self.heard += data
+        if self.heard.startswith((b"break", b"bye")):
+            self.ended.set()
+
+    async def close_write(self) -> None:
+        self.owner.note("port.close_write")
+        self.ended.set()
+
+    async def close(self) -> None:
+        self.owner.note("port.close")
+
+
+@dataclass
 class Scripted:
     """The verbs. Fields are the script; ``calls`` is what was asked, in order. ``failures``: errors to
     raise by verb, or by verb and name (``remove one-a``)."""
@@ -242,6 +274,7 @@ class Scripted:
     history: Sequence[SessionEvent] = ()
     warnings: Sequence[Progress] = ()
     objects: Sequence[Json] = ()
+    found: dict[str, Evidence] = field(default_factory=dict)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     uploaded: dict[str, bytes] = field(default_factory=dict)
     request: LaunchRequest | None = None
@@ -366,8 +399,18 @@ class Scripted:
         self.uploaded[path] = data
         return len(data)
 
-    async def dial(self, name: str, port: int) -> ByteStream:
-        raise NotImplementedError
+    async def reach(self, name: str) -> None:
+        self.note("reach", name)
+        self._view(name)
+
+    async def dial(self, name: str, port: int) -> ScriptedPort:
+        self.note("dial", name, port)
+        self._view(name)
+        return ScriptedPort(self)
+
+    async def evidence(self, name: str) -> Evidence:
+        self.note("evidence", name)
+        return self.found.get(name, Evidence(None, "not asked", 0, 0))
 
     async def workspace_hash(self, name: str) -> str:
         return "hash"

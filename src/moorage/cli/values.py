@@ -1,4 +1,4 @@
-"""Types of flag values: durations, numbers of lines, forms of output. Pure; used as the command line is read.
+"""Types of flag values: durations, lines, ports, forms of output. Pure; used as the command line is read.
 
 A bad value raises click.BadParameter or UsageError; ``cli.app`` prints either as a usage error (exit 2).
 """
@@ -58,6 +58,27 @@ class Lines(click.ParamType[int]):
         return int(text)
 
 
+class Ports(click.ParamType[tuple[int, int]]):
+    """``[LOCAL:]PORT``: (port of this machine, 0 for a free one; port in the Pod)."""
+
+    name = "ports"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        local, colon, remote = str(value).rpartition(":")
+        first = self._port(local or "0", 0, value, param, ctx) if colon else None
+        port = self._port(remote, 1, value, param, ctx)
+        return (port if first is None else first, port)
+
+    def _port(
+        self, text: str, least: int, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        if not (text.isascii() and text.isdigit() and least <= int(text) <= 65535):
+            self.fail(f"{value!r} is not [LOCAL:]PORT, e.g. 8080, 5000:80 or 0:80", param, ctx)
+        return int(text)
+
+
 class Output(click.ParamType[str]):
     """What ``-o`` takes, checked; kept as typed."""
 
@@ -81,3 +102,4 @@ REQUEST_TIMEOUT = Duration(1, 300)
 """The bounds that ``settings`` has, too."""
 LINES = Lines()
 OUTPUT = Output()
+PORTS = Ports()
