@@ -253,8 +253,9 @@ class FakeCluster:
     async def port_forward(self, pod: str, port: int, *, namespace: str | None = None) -> ByteStream:
         raise NotImplementedError
 
-    def logs(self, pod: str, container: str, **more: Any) -> AsyncIterator[bytes]:
-        raise NotImplementedError
+    async def logs(self, pod: str, container: str, **more: Any) -> AsyncIterator[bytes]:
+        self._note("logs", PODS, pod)
+        yield f"log of {container} in {pod}".encode()
 
     async def close(self) -> None:
         """Nothing is open."""

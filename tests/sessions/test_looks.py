@@ -7,7 +7,7 @@ from copy import deepcopy
 
 import pytest
 
-from moorage.core.errors import ApiProblem
+from moorage.core.errors import ApiProblem, Conflict
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json
 from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans.observation import ClaimSeen, PodSeen, Verdict
@@ -146,6 +146,15 @@ async def test_a_foreign_pod_of_our_name_is_not_shown_as_the_sessions_own(stage:
     assert view.diagnosis is not None
     assert view.diagnosis.category == "name_blocked"
     assert f"kubectl -n agents delete pod {session.inventory.pod_name}" in view.diagnosis.hint
+
+
+async def test_the_log_of_a_foreign_pod_of_our_name_is_not_read(stage: Stage) -> None:
+    session = await stage.running()
+    read = [chunk async for chunk in stage.verbs.container_logs("calm-cove", "agent")]
+    assert read == [f"log of agent in {session.inventory.pod_name}".encode()]
+    stage.cluster.put(PODS, {"metadata": {"name": session.inventory.pod_name}})
+    with pytest.raises(Conflict, match="no running Pod of its own"):
+        await anext(aiter(stage.verbs.container_logs("calm-cove", "agent")))
 
 
 async def test_a_pod_that_admission_changed_is_not_shown_as_the_sessions_own(stage: Stage) -> None:

@@ -31,6 +31,7 @@ from moorage.sessions.attachment import SessionAttachment
 from moorage.sessions.carry import carry_out
 from moorage.sessions.doctor import doctor
 from moorage.sessions.evidence import evidence
+from moorage.sessions.own_pod import own_pod
 from moorage.sessions.parts import Parts
 from moorage.sessions.settled import already
 from moorage.sessions.side_link import side_link
@@ -151,6 +152,7 @@ class Verbs:
     ) -> AsyncIterator[bytes]:
         session = await self._get(name)
         cluster = await self._parts.executors.of(session)
+        await own_pod(self._parts, cluster, session)
         async for chunk in cluster.logs(
             session.inventory.pod_name,
             container,
