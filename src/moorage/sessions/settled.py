@@ -1,5 +1,5 @@
-"""Is a session as it is wished to be, so that nothing is left to do? Asked by ``sessions.verbs`` before a wish
-goes on record. Looks for a few seconds only: an ended agent needs no cluster.
+"""Is a session as it is wished to be, so that nothing is left to do? Asked by ``sessions.verbs`` before a
+wish goes on record. Looks for a few seconds only: an ended agent needs no cluster.
 """
 
 from __future__ import annotations
