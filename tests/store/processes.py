@@ -20,13 +20,14 @@ from moorage.core.session import Desired, Intent, Phase, State, change
 from moorage.ports.link import Gap, Output
 from moorage.ports.store import SessionEvent, Store
 from moorage.store import current_owner, open_store
-from tests.store.samples import a_session
+from tests.store.samples import a_session, spoil
 
 OnWrite = Callable[[str], None]
 
 
-async def every_write(store: Store) -> AsyncIterator[str]:
-    """One session's life, one write a step; each step is yielded once its call returned."""
+async def every_write(store: Store, folder: Path) -> AsyncIterator[str]:
+    """One session's life, and the end of one whose record became unreadable, one write a step; each step is
+    yielded once its call returned. ``folder``: where ``store`` is."""
     session = a_session()
     await store.install_id()
     yield "install_id"
@@ -60,6 +61,15 @@ async def every_write(store: Store) -> AsyncIterator[str]:
     yield "secrets.delete"
     await store.leases.release(lease)
     yield "release"
+    other = a_session("s00000000002", "unreadable")
+    await store.sessions.add(other)
+    yield "add"
+    lease = await store.leases.acquire(other.id, current_owner(), ttl=3600)
+    assert lease is not None
+    yield "acquire"
+    spoil(folder, "record", session_id=other.id)
+    await store.sessions.discard(other.id, lease)
+    yield "discard"
 
 
 def die_at(count: int) -> OnWrite:
@@ -77,7 +87,7 @@ def die_at(count: int) -> OnWrite:
 
 async def live(folder: Path, on_write: OnWrite | None = None) -> None:
     store = await open_store(folder, on_write=on_write)
-    async for _step in every_write(store):
+    async for _step in every_write(store, folder):
         pass
     await store.close()
 

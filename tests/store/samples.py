@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+from pathlib import Path
+
 from moorage.core.session import (
     AgentSpec,
     Desired,
@@ -65,3 +69,9 @@ async def leased(store: Store, session: Session | None = None, owner: Owner = EL
     lease = await store.leases.acquire(session.id, owner)
     assert lease is not None
     return lease
+
+
+def spoil(folder: Path, column: str, text: str = "[1]", session_id: str = "s00000000001") -> None:
+    """Write into a session's row what this code cannot read."""
+    with contextlib.closing(sqlite3.connect(folder / "moorage.db")) as database, database:
+        database.execute(f"UPDATE sessions SET {column} = ? WHERE id = ?", (text, session_id))

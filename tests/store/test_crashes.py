@@ -61,7 +61,10 @@ def copy_of(deaths: Deaths, number: int, folder: Path) -> Path:
 
 async def picture(store: Store) -> dict[str, Any]:
     """All that a caller can see; what differs between two lives (ids, pids, clock) is left out."""
-    seen: dict[str, Any] = {"setting": await store.get_setting("transport")}
+    seen: dict[str, Any] = {
+        "setting": await store.get_setting("transport"),
+        "ids": await store.sessions.ids(),
+    }
     try:
         seen["secret"] = await store.secrets.get("env/1")
     except NotFound:
@@ -92,7 +95,7 @@ async def test_after_sigkill_at_any_write_all_that_returned_is_there_and_nothing
 ) -> None:
     reference = await open_store(tmp_path / "reference")
     states = [await picture(reference)]  # states[n]: after n writes
-    async for _step in every_write(reference):
+    async for _step in every_write(reference, tmp_path / "reference"):
         states.append(await picture(reference))
     await reference.close()
 

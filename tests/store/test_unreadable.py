@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from moorage.core.session import Phase, WorkspaceMode
 from moorage.ports.link import Output
 from moorage.ports.store import Lease, SessionEvent, Store
 from moorage.store import records
-from tests.store.samples import ELSEWHERE, a_session, leased
+from tests.store.samples import ELSEWHERE, a_session, leased, spoil
 
 COLUMNS = ("record", "state", "intent")
 
@@ -33,11 +31,6 @@ class Row:
 def a_row(**changed: str) -> Any:
     session = a_session()
     return Row(**{**records.to_row(session), **records.intent_columns(session.intent), **changed})
-
-
-def spoil(folder: Path, column: str, text: str = "[1]", session_id: str = "s00000000001") -> None:
-    with contextlib.closing(sqlite3.connect(folder / "moorage.db")) as database, database:
-        database.execute(f"UPDATE sessions SET {column} = ? WHERE id = ?", (text, session_id))
 
 
 def newer(record: dict[str, Any]) -> None:
