@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -142,15 +143,15 @@ class Starter:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder, whatever rights its directories have."""
-
-    def again(function: Any, name: str, _: Any) -> None:
-        try:
-            Path(name).parent.chmod(0o700)
-            Path(name).chmod(0o700)
-            function(name)
-        except OSError:
-            return
-
-    if path.exists():
-        shutil.rmtree(path, onerror=again)
+    """Remove a folder, whatever rights its directories have (an overlay's own has none)."""
+    try:
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        return
+    except OSError:
+        for root, names, _ in os.walk(path):
+            for name in names:
+                inner = Path(root, name)
+                if not inner.is_symlink():
+                    inner.chmod(0o700)
+        shutil.rmtree(path, ignore_errors=True)
