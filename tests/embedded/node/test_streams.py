@@ -44,8 +44,12 @@ async def test_the_log_before_the_restart_is_kept(world: World) -> None:
 
 
 async def test_who_follows_gets_each_line_as_it_is_written_and_an_end(world: World) -> None:
-    await world.start(volumes=[{"name": "w", "emptyDir": {}}], restartPolicy="Never", containers=[
-        container("!echo ready; mkfifo /workspace/f; while :; do read l < /workspace/f && echo got $l; done", mounts={"w": "/workspace"})])  # fmt: skip
+    script = "!echo ready; mkfifo /workspace/f; while :; do read l < /workspace/f && echo got $l; done"
+    await world.start(
+        volumes=[{"name": "w", "emptyDir": {}}],
+        restartPolicy="Never",
+        containers=[container(script, mounts={"w": "/workspace"})],
+    )
     parts = world.node.logs(world.pod(), "main", LogOptions(follow=True))
     async with asyncio.timeout(PATIENCE):
         assert await anext(parts) == b"ready\n"

@@ -1,9 +1,11 @@
-"""A node that is killed changes nothing for what runs: the next one finds it, with all that happened meanwhile."""
+"""A node that is killed changes nothing for what runs: the next one finds it as it is by then."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -24,8 +26,9 @@ from tests.embedded.node.conftest import begin, container
 async def main():
     world = await begin(Path({folder!r}), {mode!r})
     await world.start("stays", containers=[container("echo begun")])
-    await world.start("ends", restartPolicy="Never", containers=[container("!read word < /workspace/go; exit 9",
-        mounts={{"w": "/workspace"}})], volumes=[{{"name": "w", "hostPath": {{"path": {fifo!r}}}}}])
+    waits = container("!read word < /workspace/go; exit 9", mounts={{"w": "/workspace"}})
+    share = [{{"name": "w", "hostPath": {{"path": {fifo!r}}}}}]
+    await world.start("ends", restartPolicy="Never", containers=[waits], volumes=share)
     print("ready", flush=True)
     await asyncio.Event().wait()
 
@@ -84,10 +87,38 @@ async def test_a_killed_shim_takes_its_containers_along_and_they_start_again(wor
     pod = await world.start(containers=[container()])
     folder = world.node.data / "pods" / pod["metadata"]["uid"]
     first = status_of(pod)["containerID"]
+    main = os.pidfd_open(json.loads((folder / "containers/main/0/state.json").read_text())["pid"])
     os.kill(int((folder / "shim.pid").read_text()), signal.SIGKILL)
+    await ended(main)
     pod = await world.until(
         "p", lambda pod: status_of(pod).get("restartCount") == 1 and "running" in state(pod)
     )
     assert status_of(pod)["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
     assert status_of(pod)["containerID"] != first
     assert await world.sh("echo well") == "well"
+
+
+async def test_a_shim_whose_folder_is_gone_ends_with_all_it_started(folder: Path) -> None:
+    world = await begin(folder, "plain")
+    try:
+        pod = await world.start(containers=[container()])
+        home = world.node.data / "pods" / pod["metadata"]["uid"]
+        shim = os.pidfd_open(int((home / "shim.pid").read_text()))
+        await world.node.stop()
+        shutil.rmtree(home)
+        await ended(shim)
+    finally:
+        await finish(world)
+
+
+async def ended(process: int) -> None:
+    """Wait for the end of a process by its descriptor, and close that."""
+    gone = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(process, gone.set)
+    try:
+        async with asyncio.timeout(60):
+            await gone.wait()
+    finally:
+        loop.remove_reader(process)
+        os.close(process)

@@ -32,7 +32,8 @@ def layers(hidden: Sequence[str], mountpoints: Sequence[str], root: str = "/") -
     An overlay shows one file system and may not have other mounts below it, so a directory that holds a
     mount, or something hidden, is made of its children one by one.
     """
-    hide = frozenset([*hidden, *(os.path.join(root, name) for name in ABSENT)])
+    absent = (os.path.join(root, name) for name in ABSENT)
+    hide = frozenset([*hidden, *(path for path in absent if os.path.isdir(path))])
     apart = frozenset([*hide, *mountpoints])
     found: list[Layer] = []
     for name in TOP:
