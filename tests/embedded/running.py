@@ -124,8 +124,13 @@ def as_real(threaded: Threaded, folder: Path) -> RealCluster:
     """The cluster as tests know a real one, with the storage classes of the test cluster."""
     kubeconfig = _kubeconfig_of_files(threaded.cluster, folder)
     real = RealCluster(kubeconfig, None, find_kubectl())
-    kind = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": PROVISIONER}
-    real.apply({**kind, "metadata": {"name": "immediate"}, "volumeBindingMode": "Immediate"})
+    kind = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "volumeBindingMode": "Immediate"}
+    provisioners = {"immediate": PROVISIONER, "clone": PROVISIONER, "static": "kubernetes.io/no-provisioner"}
+    runc = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "handler": "runc"}
+    real.apply(
+        {**runc, "metadata": {"name": "runc"}},
+        *({**kind, "metadata": {"name": name}, "provisioner": by} for name, by in provisioners.items()),
+    )
     return real
 
 
