@@ -217,7 +217,8 @@ class Worker:
         now = self._parts.clock()
         decision = decide(self.pod, self.attempts, self._is_started, now, self._parts.timing.backoff)
         soon = self._parts.timing.refresh
-        self._report(decision.waiting)
+        # With what holds a container up still there: two words in turn would be a change each time.
+        self._report({**decision.waiting, **self._holding(decision.start)})
         for name in decision.start:
             waiting, due = self._blocked.get(name, (None, 0.0))
             if waiting is None or now >= due:
@@ -231,9 +232,12 @@ class Worker:
         if decision.phase:
             await self._settle(decision.phase)
             return soon
-        blocked = {name: self._blocked[name][0] for name in decision.start if name in self._blocked}
-        self._report({**decision.waiting, **blocked})
+        self._report({**decision.waiting, **self._holding(decision.start)})
         return min(soon, max(0.0, decision.look_at - now)) if decision.look_at else soon
+
+    def _holding(self, names: Iterable[str]) -> dict[str, Waiting]:
+        """Why those of ``names`` that cannot start do not."""
+        return {name: self._blocked[name][0] for name in names if name in self._blocked}
 
     def _say_back_off(self, name: str) -> None:
         metadata = self.pod["metadata"]
