@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-const placesName = "places.json"
+const placesSuffix = ".places.json"
 
-// places is a file beside the program, written by a node on which our usual places are not as usual: the
-// embedded one, where all Pods share the network, and perhaps the file system. It is no variable, and only who
-// may replace the program may write it.
+// places is a file beside the program's directory, /opt/moorage.places.json. A node writes it where our usual
+// places are not as usual: the embedded one, where all Pods share the network, and perhaps the file system. It
+// is no variable; who may write there may replace the program.
 type places struct {
 	Home   string            `json:"home"`
 	Run    string            `json:"run"`
@@ -20,13 +20,13 @@ type places struct {
 	Paths  map[string]string `json:"paths"`
 }
 
-// FromProgram fills in what the file beside the running program says; flags come before it.
+// FromProgram fills in what the file beside the running program's directory says; flags come before it.
 func FromProgram(paths Paths) Paths {
 	self, err := os.Executable()
 	if err != nil {
 		return paths
 	}
-	return fromFile(paths, filepath.Join(filepath.Dir(self), placesName))
+	return fromFile(paths, filepath.Dir(self)+placesSuffix)
 }
 
 func fromFile(paths Paths, name string) Paths {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-func TestTheFileBesideTheProgramTellsItsPlacesAndFlagsComeFirst(t *testing.T) {
-	name := filepath.Join(t.TempDir(), placesName)
+func TestTheFileBesideTheProgramsDirectoryTellsItsPlacesAndFlagsComeFirst(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "moorage"+placesSuffix)
 	usual := Paths{Home: DefaultHome, Run: DefaultRun}
 	if got := fromFile(usual, name); got.Home != DefaultHome || got.Listen != "" {
 		t.Fatalf("without a file: %+v", got)

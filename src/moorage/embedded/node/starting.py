@@ -21,8 +21,8 @@ from moorage.embedded.node.runtime.spec import Place, Spec, container_spec, make
 from moorage.embedded.node.shims import Shim
 from moorage.embedded.node.volumes import Volumes
 
-PLACES = "places.json"
-"""Beside agentctl: where its things are here. It reads this file at its start."""
+PLACES = ".places.json"
+"""After the path of agentctl's folder: a file that says where its things are here."""
 
 
 class CannotStart(Exception):
@@ -48,7 +48,7 @@ class Starter:
         spec, place = self._spec(pod, container, image, number, sources)
         self._parts.event(pod, "Normal", "Created", f"Created container: {container['name']}")
         make_folder(place, spec, container)
-        self._note_places(container, sources, spec)
+        self._note_places(container, spec)
         answer = await self._shim.ask(
             "run", spec=spec if self._parts.mode == "namespaces" else plain_spec(spec)
         )
@@ -117,21 +117,30 @@ class Starter:
             waiting = Waiting("CreateContainerConfigError", str(error))
             raise CannotStart(waiting, self._parts.timing.volumes) from None
 
-    def _note_places(self, container: Json, sources: Mapping[str, Path], spec: Spec) -> None:
+    def _note_places(self, container: Json, spec: Spec) -> None:
         """Tell agentctl, where a container has it, to listen on a socket: all Pods share one port."""
         mounts = {mount["mountPath"].rstrip("/"): mount for mount in container.get("volumeMounts") or []}
-        home = mounts.get(owned.OPT_PATH)
-        if home is None or owned.RUN_PATH not in mounts:
+        if owned.OPT_PATH not in mounts or owned.RUN_PATH not in mounts:
             return
-        real = paths(spec) if self._parts.mode == "plain" else {}
+        plain = self._parts.mode == "plain"
+        real = paths(spec) if plain else {}
         run = real.get(owned.RUN_PATH, owned.RUN_PATH)
-        places = {
-            "home": real.get(owned.OPT_PATH, owned.OPT_PATH),
-            "run": run,
-            "listen": f"unix:{run}/{FORWARD_SOCKET}",
-            "paths": real,
-        }
-        (sources[home["name"]] / PLACES).write_text(json.dumps(places))
+        text = json.dumps(
+            {
+                "home": real.get(owned.OPT_PATH, owned.OPT_PATH),
+                "run": run,
+                "listen": f"unix:{run}/{FORWARD_SOCKET}",
+                "paths": real,
+            }
+        )
+        if plain:
+            Path(real[owned.OPT_PATH] + PLACES).write_text(text)
+            return
+        source = Path(spec["folder"]) / "places"
+        source.write_text(text)
+        source.chmod(0o644)
+        target = owned.OPT_PATH + PLACES
+        spec["mounts"].append({"source": str(source.resolve()), "target": target, "read_only": True})
 
     def _forget_old(self, name: str, number: int) -> None:
         """Keep two starts, as a kubelet does: the newest and the one before."""
