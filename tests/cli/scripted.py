@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -274,6 +275,7 @@ class Scripted:
     history: Sequence[SessionEvent] = ()
     warnings: Sequence[Progress] = ()
     objects: Sequence[Json] = ()
+    scenes: list[list[SessionView]] | None = None
     found: dict[str, Evidence] = field(default_factory=dict)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     uploaded: dict[str, bytes] = field(default_factory=dict)
@@ -306,16 +308,28 @@ class Scripted:
         self.note("preview", request.name)
         return list(self.objects)
 
-    def attach(self, name: str, *, from_start: bool = False) -> ScriptedAttachment:
-        self.note("attach", name, from_start)
-        self._view(name)
+    def attach(self, name: str, *, from_start: bool = False, watching: bool = False) -> ScriptedAttachment:
+        self.note("watch" if watching else "attach", name, from_start)
+        if not watching:
+            self._view(name)
         return ScriptedAttachment(self, self.steps)
 
+    def _next_scene(self) -> None:
+        """Go on to what is seen at the next look; after the last one, Ctrl-C."""
+        if self.scenes is None:
+            return
+        if not self.scenes:
+            signal.raise_signal(signal.SIGINT)
+            return
+        self.views = self.scenes.pop(0)
+
     async def view(self, name: str) -> SessionView:
+        self._next_scene()
         self.note("view", name)
         return self._view(name)
 
     async def list_views(self, *, include_archived: bool = False, namespace: str = "") -> list[SessionView]:
+        self._next_scene()
         self.note("list_views", include_archived)
         return [v for v in self.views if namespace in ("", v.session.inventory.namespace)]
 
@@ -416,6 +430,7 @@ class Scripted:
         return "hash"
 
     async def events(self, name: str, report: Report = lambda progress: None) -> list[SessionEvent]:
+        self._next_scene()
         self.note("events", name)
         for progress in self.warnings:
             report(progress)

@@ -232,3 +232,18 @@ async def test_restarts_can_be_turned_off(stage: Stage) -> None:
     with pytest.raises(SessionFailed, match="--no-restart"):
         await stage.attend(started)
     assert stage.cluster.of(PODS) == []
+
+
+async def test_whoever_only_waits_drives_and_delivers_nothing(stage: Stage) -> None:
+    session = await stage.running()
+    delivered = await stage.store.transcripts.delivered(session.id)
+    waiting = stage.verbs.attach("calm-cove", watching=True).happenings()
+    stage.agent.write(b"more words")
+    stage.agent.end(ExitStatus(code=3))
+    happenings = [happening async for happening in waiting]
+    assert isinstance(happenings[-1], Exited)
+    record = await stage.record()
+    assert record.run is not None
+    assert record.run.exit == AgentExit(code=3)
+    assert await stage.store.transcripts.delivered(session.id) == delivered
+    assert b"more words" in shown(await stage.attend(ended))

@@ -141,6 +141,12 @@ def _list_choice(name: str) -> Callable[[], Iterable[str]]:
     return values
 
 
+def _conditions() -> Iterable[str]:
+    from moorage.cli.waiting import CONDITIONS
+
+    return CONDITIONS
+
+
 def _shells() -> tuple[str, ...]:
     from moorage.cli.completion import SHELLS
 
@@ -159,6 +165,7 @@ OPTIONS: Final[dict[str, Words]] = {
     "helper": _choice(_launch_choice("helper")),
     "platform": _choice(_launch_choice("platform")),
     "transport": _choice(_launch_choice("transport")),
+    "condition": _choice(_conditions),
     "state": _choice(_list_choice("state")),
     "sort_by": _choice(_list_choice("sort_by")),
 }

@@ -150,7 +150,8 @@ class SessionVerbs(Protocol):
         """``run --dry-run``: every check of ``launch``, and the objects it would create, without
         credentials. Nothing is recorded or created."""
 
-    def attach(self, name: str, *, from_start: bool = False) -> Attachment: ...
+    def attach(self, name: str, *, from_start: bool = False, watching: bool = False) -> Attachment:
+        """``watching``: for somebody who waits and shows nothing; no output counts as delivered by it."""
 
     async def view(self, name: str) -> SessionView: ...
 

@@ -35,10 +35,11 @@ class _Signal(Enum):
 class SessionAttachment:
     """Implements ``ports.sessions.Attachment``."""
 
-    def __init__(self, parts: Parts, name: str, *, from_start: bool) -> None:
+    def __init__(self, parts: Parts, name: str, *, from_start: bool, watching: bool = False) -> None:
         self._parts = parts
         self._name = name
         self._from_start = from_start
+        self._watching = watching
         self._offset = 0
         self._owner: Owner | None = None
         self._side: Link | None = None
@@ -53,7 +54,9 @@ class SessionAttachment:
 
     async def _follow(self) -> AsyncGenerator[Happening, None]:
         session = await self._parts.store.sessions.get(self._name)
-        if not self._from_start:
+        if self._watching:
+            self._offset = await self._parts.store.transcripts.end(session.id)
+        elif not self._from_start:
             self._offset = await self._parts.store.transcripts.delivered(session.id)
         while True:
             async for item in self._stored(session.id):
@@ -91,7 +94,8 @@ class SessionAttachment:
     async def _mark(self, session_id: str, item: Output | Gap) -> None:
         length = len(item.data) if isinstance(item, Output) else (item.length or 0)
         self._offset = item.offset + length
-        await self._parts.store.transcripts.mark_delivered(session_id, self._offset)
+        if not self._watching:
+            await self._parts.store.transcripts.mark_delivered(session_id, self._offset)
 
     async def _own(self, session: Session) -> Owner | None:
         """The lease, if it is free, and an owner to drive with."""

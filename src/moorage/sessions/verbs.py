@@ -60,8 +60,8 @@ class Verbs:
         session = await launch.draft(self._parts, request, lambda progress: None)
         return launch.preview_objects(session)
 
-    def attach(self, name: str, *, from_start: bool = False) -> Attachment:
-        return SessionAttachment(self._parts, name, from_start=from_start)
+    def attach(self, name: str, *, from_start: bool = False, watching: bool = False) -> Attachment:
+        return SessionAttachment(self._parts, name, from_start=from_start, watching=watching)
 
     async def _get(self, name: str) -> Session:
         return await self._parts.store.sessions.get(name)

@@ -30,6 +30,7 @@ VERBS: Final[dict[str, Entry]] = {
     "reset": Entry("reset", "Put a session on a new Pod; keep the workspace.", _SESSIONS),
     "archive": Entry("archive", "Remove the cluster objects; keep output and history.", _SESSIONS),
     "rm": Entry("rm", "Remove cluster objects, output and history.", _SESSIONS),
+    "wait": Entry("wait", "Wait until sessions are as they should be.", _SESSIONS),
     "attach": Entry("attach", "Follow a session's agent and type to it.", _INSIDE),
     "logs": Entry("logs", "Print the agent's output, or a container's log.", _INSIDE),
     "exec": Entry("exec", "Run a command beside the agent.", _INSIDE, True),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import click
 
 from moorage.cli.command import Call, verb
+from moorage.cli.listing import WatchedList
 from moorage.cli.naming import none_found
 from moorage.cli.output import print_list
 from moorage.cli.shapes import session_object
 from moorage.cli.tables import cut, table
 from moorage.cli.text import age, shell_line, signal_name
 from moorage.cli.verbs import VERBS
+from moorage.cli.watching import looks
 from moorage.core.diagnosis import start_failure
 from moorage.core.errors import UsageError
 from moorage.core.session import AgentExit, Phase
@@ -45,9 +49,10 @@ SORTS = ("name", "age", "status")
     multiple=True,
     help="Only this status (default: all); repeatable.",
 )
+@click.option("-w", "--watch", is_flag=True, help="Go on, and show each change; Ctrl-C ends it.")
 @click.option("--sort-by", metavar="KEY", default="age", help="name, age (default, newest first) or status.")
 async def command(
-    call: Call, everything: bool, all_namespaces: bool, state: tuple[str, ...], sort_by: str
+    call: Call, everything: bool, all_namespaces: bool, state: tuple[str, ...], watch: bool, sort_by: str
 ) -> int:
     wanted = {_status_word(word) for word in state}
     if sort_by not in SORTS:
@@ -57,9 +62,20 @@ async def command(
             field="--sort-by",
         )
     namespace = "" if all_namespaces else call.default("namespace", call.options.namespace)
+
+    def chosen(view: SessionView) -> bool:
+        shown = everything or view.session.state.phase is not Phase.ARCHIVED
+        return shown and (not wanted or view.word in wanted)
+
     async with call.sessions() as sessions:
-        views = await sessions.list_views(include_archived=everything, namespace=namespace)
-    views = sorted((v for v in views if not wanted or v.word in wanted), key=lambda v: _key(v, sort_by))
+
+        async def look(archived: bool = True) -> list[SessionView]:
+            found = await sessions.list_views(include_archived=archived, namespace=namespace)
+            return sorted(found, key=lambda view: _key(view, sort_by))
+
+        if watch:
+            await _watch(call, look, chosen, none_found(namespace))
+        views = list(filter(chosen, await look(everything)))
     objects = [dict(session_object(view)) for view in views]
     if call.options.quiet:
         call.terminal.data("".join(f"{view.session.name}\n" for view in views))
@@ -69,6 +85,25 @@ async def command(
         return 0
     print_list(call, objects, lambda: _table(call, views))
     return 0
+
+
+async def _watch(
+    call: Call,
+    look: Callable[[], Awaitable[list[SessionView]]],
+    chosen: Callable[[SessionView], bool],
+    none: str,
+) -> None:
+    """Until Ctrl-C. A session that is no longer chosen is shown once more as it is, or as Deleted."""
+    shown = WatchedList(call, in_place=True)
+    last: dict[str, SessionView] = {}
+    async for views in looks(look):
+        seen = {view.session.id: view for view in views}
+        rows = {key: replace(view, word="Deleted", reason="") for key, view in last.items()} | seen
+        now = {key: session_object(view) for key, view in seen.items() if chosen(view)}
+        if not (now or last):
+            call.terminal.note(none)
+        shown.show(now, lambda keys, rows=rows: _table(call, [rows[key] for key in keys]))  # type: ignore[misc]
+        last = seen
 
 
 def why(view: SessionView) -> str:
