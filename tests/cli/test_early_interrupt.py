@@ -30,7 +30,12 @@ def interrupted(folder: Path, *argv: str, **more: str) -> tuple[int, bytes]:
         return process.wait(), process.stderr.read()
 
 
-@pytest.mark.parametrize("module", ["dataclasses", "click", "asyncio"])
+def test_before_anything_of_ours_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "dataclasses.py").write_text(HELD)
+    assert interrupted(tmp_path, "-m", "moorage", "version", "--client") == (130, b"")
+
+
+@pytest.mark.parametrize("module", ["click", "asyncio"])
 def test_while_it_loads(tmp_path: Path, module: str) -> None:
     (tmp_path / f"{module}.py").write_text(HELD)
     assert interrupted(tmp_path, "-m", "moorage", "version", "--client") == (130, b"")
