@@ -37,6 +37,12 @@ def test_the_parts_of_a_run(
     assert [part.title for part in parts(parse(words.split(), environment), checkout)] == titles
 
 
+def test_where_there_is_kubectl_the_contract_runs_on_the_embedded_cluster_too(checkout: Path) -> None:
+    chosen = parts(parse([], {}), checkout, kubectl=True)
+    assert [part.title for part in chosen] == ["go test", "pytest on the embedded cluster", "pytest"]
+    assert "--embedded" in chosen[1].argv
+
+
 def test_without_a_cluster_the_tests_that_need_one_are_not_selected(checkout: Path) -> None:
     light, cluster = (parts(parse(words, {}), checkout)[-1].argv for words in ([], ["--cluster"]))
     assert "not cluster and not node" in light

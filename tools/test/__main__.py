@@ -18,6 +18,7 @@ from tools.test.options import Options, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 LIGHT = "not cluster and not node"
+ON_EMBEDDED = ("tests/contract/kube", "tests/contract/template")
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,12 @@ def main() -> int:
     if options.service:
         print("dev: tier 5 (--service) has no tests yet; it comes with the server", file=sys.stderr)
         return 2
-    chosen = parts(options, ROOT)
+    chosen = parts(options, ROOT, kubectl=have_kubectl())
+    if not have_kubectl():
+        print(
+            "dev: tier 2 is left out: it needs kubectl on PATH, or the one of ./dev cluster up",
+            file=sys.stderr,
+        )
     if any("-race" in part.argv for part in chosen) and not have_compiler(os.environ):
         print("dev: go test -race needs a C compiler, and there is none on PATH", file=sys.stderr)
         print("dev: install one: apt-get install gcc libc6-dev, or set CC", file=sys.stderr)
@@ -59,7 +65,18 @@ def compiler(environment: Mapping[str, str]) -> str:
     return environment.get("CC", "").split(" ")[0] or "cc"
 
 
-def parts(options: Options, root: Path) -> list[Part]:
+def have_kubectl() -> bool:
+    """The contract tests look at a cluster with it, also at the embedded one."""
+    if shutil.which("kubectl"):
+        return True
+    where = "from testcluster.build import bin_dir; print(bin_dir())"
+    asked = subprocess.run(
+        [sys.executable, "-c", where], cwd=ROOT / "tests/cluster", capture_output=True, text=True, check=False
+    )
+    return (Path(asked.stdout.strip()) / "kubectl").exists()
+
+
+def parts(options: Options, root: Path, *, kubectl: bool = False) -> list[Part]:
     """Words for pytest mean: only pytest. ``--mutants`` means: only the mutants."""
     if options.mutants:
         return [mutants(options)]
@@ -72,6 +89,9 @@ def parts(options: Options, root: Path) -> list[Part]:
         chosen.append(go_test(options))
     if options.in_ci:
         chosen.append(mutants(options))
+    if kubectl:
+        words = (sys.executable, "-m", "pytest", "--embedded", *ON_EMBEDDED)
+        chosen.append(Part("pytest on the embedded cluster", words))
     return [*chosen, pytest(options)]
 
 

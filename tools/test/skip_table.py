@@ -63,6 +63,8 @@ def reason_of(report: pytest.TestReport) -> str:
 
 
 def tier_of(item: pytest.Item) -> str:
+    if os.environ.get("MOORAGE_TEST_EMBEDDED") == "1":
+        return "2"
     # Markers, not keywords: those also hold the names of folders, and tests/cluster is one.
     if item.get_closest_marker("node"):
         return "4"
