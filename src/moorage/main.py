@@ -4,20 +4,21 @@ every layer. Imports adapters late, so that ``moorage --help`` loads none of the
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from moorage.cli.wiring import GlobalOptions, Versions
+from moorage.cli.wiring import ContextShown, GlobalOptions, SettingInForce, Versions
 
 if TYPE_CHECKING:
     from moorage.ports.cluster import Cluster
     from moorage.ports.sessions import SessionVerbs
     from moorage.ports.store import Store
     from moorage.sessions.executors import ExecutorConfig
-    from moorage.settings import Settings
+    from moorage.settings import Setting, Settings
 
 NAMING = ("context", "kubeconfig")
 """Settings that name a cluster, also for a session that was made on another. KUBECONFIG only completes them,
@@ -76,6 +77,37 @@ class Composition:
         except (MoorageError, OSError):
             return []
 
+    def settings(self, options: GlobalOptions) -> Sequence[SettingInForce]:
+        from moorage import settings
+
+        loaded = settings.load(_flags(options), self._environ, Path.cwd())
+        return [_in_force(setting, loaded) for setting in settings.SETTINGS]
+
+    def user_file(self) -> str:
+        from moorage import settings_edit
+
+        return str(settings_edit.user_file(self._environ, Path.cwd()))
+
+    def change_settings(self, values: Mapping[str, str | None]) -> bool:
+        from moorage import settings_edit
+
+        checked = {
+            settings_edit.known(name).name: None
+            if value is None
+            else settings_edit.checked(name, value, Path.cwd())
+            for name, value in values.items()
+        }
+        return settings_edit.change(Path(self.user_file()), checked)
+
+    def contexts(self, kubeconfig: str) -> Sequence[ContextShown]:
+        from moorage.kube import kubeconfig as kubeconfigs
+
+        named = kubeconfig or self.setting("kubeconfig") or None
+        names = kubeconfigs.context_names(named, self._environ)
+        if not names:
+            kubeconfigs.load(named, None, None, self._environ)  # says what is wrong with it
+        return [_context(named, name, self._environ) for name in names]
+
     async def sessions(self, options: GlobalOptions) -> SessionVerbs:
         from moorage import settings as all_settings
         from moorage.engine.sources import Sources
@@ -85,8 +117,7 @@ class Composition:
         from moorage.store import current_owner
         from moorage.system import SystemClock, SystemIds
 
-        flags = {name: getattr(options, name, None) for name in all_settings.BY_NAME}
-        settings = all_settings.load(flags, self._environ, Path.cwd())
+        settings = all_settings.load(_flags(options), self._environ, Path.cwd())
         named = any(settings.text(name) for name in NAMING)
         given = _executor(settings, self._environ) if named else None
         store = await self.open_store(settings)
@@ -134,6 +165,37 @@ class Composition:
             terminal=terminal,
             environ={**self._environ, "KUBECONFIG": config.kubeconfig},
         )
+
+
+def _flags(options: GlobalOptions) -> dict[str, object]:
+    from moorage.settings import BY_NAME
+
+    flags = {name: getattr(options, name, None) for name in BY_NAME}
+    if "=" in options.output:  # a template: the command line has read it, and settings hold none
+        flags["output"] = None
+    return flags
+
+
+def _in_force(setting: Setting, loaded: Settings) -> SettingInForce:
+    source = loaded.origins.get(setting.name, "")
+    if setting.kind == "key":
+        return SettingInForce(setting.name, "set, and not shown" if source else "", source, setting.meaning)
+    value = loaded.values.get(setting.name) or setting.default
+    if setting.kind == "switch":
+        value = value or "false"
+    return SettingInForce(setting.name, value, source or ("default" if value else ""), setting.meaning)
+
+
+def _context(kubeconfig: str | None, name: str, environ: Mapping[str, str]) -> ContextShown:
+    from moorage.core.errors import MoorageError
+    from moorage.kube import kubeconfig as kubeconfigs
+
+    try:
+        target = kubeconfigs.load(kubeconfig, name, None, environ)
+    except MoorageError as error:
+        return ContextShown(name, "", "", error.message)
+    server = re.sub(r"//[^/@]*@", "//", target.server)  # whoever put a password there
+    return ContextShown(name, target.namespace, server)
 
 
 def _executor(settings: Settings, environ: Mapping[str, str]) -> ExecutorConfig:

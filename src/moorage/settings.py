@@ -157,8 +157,8 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], cwd: Path) -> 
     for path, kind in ((_project_file(cwd), "project"), (user if user.exists() else None, "user")):
         if path is None:
             continue
-        warnings += _check_owner(path, kind)
-        for name, text in _read_file(path, kind).items():
+        warnings += check_owner(path, kind)
+        for name, text in read_file(path, kind).items():
             if name not in values:
                 values[name] = text
                 origins[name] = str(path)
@@ -176,12 +176,12 @@ def _platform_folder(kind: str) -> str:
 
 def _from_person(setting: Setting, origin: str, given: object, cwd: Path) -> str:
     try:
-        return _normal(setting, given if isinstance(given, (bool, int, float)) else str(given), cwd)
+        return normal(setting, given if isinstance(given, (bool, int, float)) else str(given), cwd)
     except ValueError as problem:
-        raise UsageError(f"{origin}: {problem}", field=origin, hint=_expected(setting)) from None
+        raise UsageError(f"{origin}: {problem}", field=origin, hint=expected(setting)) from None
 
 
-def _normal(setting: Setting, value: Any, folder: Path) -> str:
+def normal(setting: Setting, value: Any, folder: Path) -> str:
     """``value`` as checked text; ValueError says what is wrong, never a key's value."""
     if setting.kind == "switch":
         return _switch(value)
@@ -231,7 +231,7 @@ def _key(text: str) -> bytes:
     return key
 
 
-def _expected(setting: Setting) -> str:
+def expected(setting: Setting) -> str:
     return {
         "choice": f"one of {', '.join(setting.choices)}",
         "seconds": "a number and a unit from 1s to 5m, e.g. 30s or 2m",
@@ -251,7 +251,7 @@ def _project_file(cwd: Path) -> Path | None:
     return None
 
 
-def _check_owner(path: Path, kind: str) -> list[str]:
+def check_owner(path: Path, kind: str) -> list[str]:
     """Refuse a file that somebody else could have written; warn where others may read the user's own."""
     status = path.stat()
     mode = stat.S_IMODE(status.st_mode)
@@ -272,7 +272,7 @@ def _refused(path: Path, problems: list[Problem]) -> DocumentError:
     return DocumentError(f"{place}: {first.message}{more}", problems, hint=first.hint)
 
 
-def _read_file(path: Path, kind: str) -> dict[str, str]:
+def read_file(path: Path, kind: str) -> dict[str, str]:
     """The settings in a file; DocumentError with every fault."""
     import tomllib
 
@@ -295,13 +295,13 @@ def _read_file(path: Path, kind: str) -> dict[str, str]:
     problems: list[Problem] = []
     for key, value in table.items():
         setting = BY_NAME.get(key)
-        wrong = _misplaced(key, setting, kind)
+        wrong = misplaced(key, setting, kind)
         if setting is not None and wrong is None:
             try:
-                values[key] = _normal(setting, value, path.parent)
+                values[key] = normal(setting, value, path.parent)
                 continue
             except ValueError as problem:
-                wrong = (f"{key}: {problem}", _expected(setting))
+                wrong = (f"{key}: {problem}", expected(setting))
         assert wrong is not None
         problems.append(Problem(key, "invalid_setting", *wrong, line=_line_of(key, text)))
     if problems:
@@ -309,7 +309,7 @@ def _read_file(path: Path, kind: str) -> dict[str, str]:
     return {name: text for name, text in values.items() if text}
 
 
-def _misplaced(key: str, setting: Setting | None, kind: str) -> tuple[str, str] | None:
+def misplaced(key: str, setting: Setting | None, kind: str) -> tuple[str, str] | None:
     """Message and hint when ``key`` may not stand in this file."""
     if setting is None:
         near = difflib.get_close_matches(key.replace("-", "_"), BY_NAME, n=1)

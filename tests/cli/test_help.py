@@ -15,7 +15,26 @@ from moorage.cli.verbs import VERBS
 from tests.cli.harness import Cli, compare
 
 
-@pytest.mark.parametrize("words", [(), *[(verb,) for verb in VERBS], ("template", "check")], ids=" ".join)
+def leaf(words: tuple[str, ...]) -> click.Command:
+    command: click.Command = root_command()
+    for word in words:
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None
+        command = found
+    return command
+
+
+def paths() -> list[tuple[str, ...]]:
+    """Every verb, and every verb of a group."""
+    inner = [(verb, word) for verb in VERBS for word in getattr(leaf((verb,)), "commands", {})]
+    return [*((verb,) for verb in VERBS), *inner]
+
+
+PATHS = paths()
+
+
+@pytest.mark.parametrize("words", [(), *PATHS], ids=" ".join)
 def test_help_is_as_recorded_fits_80_columns_and_asks_nobody(cli: Cli, words: tuple[str, ...]) -> None:
     result = cli(*words, "--help")
     assert (result.code, result.err) == (0, "")
@@ -33,22 +52,20 @@ def test_the_summary_in_the_table_is_the_verbs_own(verb: str) -> None:
     assert command.get_short_help_str(limit=200) == VERBS[verb].summary
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "template"])
-def test_every_verb_shows_examples_that_name_it(verb: str) -> None:
-    root = root_command()
-    command = root.get_command(click.Context(root), verb)
-    assert isinstance(command, VerbCommand)
-    assert command.examples
-    assert all(f"moorage {verb}" in example for example in command.examples)
+@pytest.mark.parametrize("words", PATHS, ids=" ".join)
+def test_every_verb_shows_examples_that_name_it(words: tuple[str, ...]) -> None:
+    command = leaf(words)
+    if not isinstance(command, click.Group):
+        assert isinstance(command, VerbCommand)
+        assert command.examples
+        assert all(
+            f"moorage {' '.join(words)}" in example for example in command.examples if "-q" not in example
+        )
 
 
-@pytest.mark.parametrize("words", [(verb,) for verb in VERBS] + [("template", "check")], ids=" ".join)
+@pytest.mark.parametrize("words", PATHS, ids=" ".join)
 def test_each_flag_with_a_value_says_what_holds_without_it(words: tuple[str, ...]) -> None:
-    command: click.Command | None = root_command()
-    for word in words:
-        assert isinstance(command, click.Group)
-        command = command.get_command(click.Context(command), word)
-    assert command is not None
+    command = leaf(words)
     valued = [param for param in command.params if isinstance(param, click.Option) and not param.is_flag]
     said = {param.opts[-1]: (param.help or "").lower() for param in valued if not param.count}
     silent = [flag for flag, help in said.items() if not re.search("default|required|repeatable|means", help)]
@@ -89,6 +106,6 @@ def test_without_a_verb_five_commands_are_shown_and_nobody_is_asked(cli: Cli) ->
     assert cli.verbs.calls == []
 
 
-@pytest.mark.parametrize("words", [(), *[(verb,) for verb in VERBS], ("template", "check")], ids=" ".join)
+@pytest.mark.parametrize("words", [(), *PATHS], ids=" ".join)
 def test_help_as_a_verb_says_what_the_flag_says(cli: Cli, words: tuple[str, ...]) -> None:
     assert cli("help", *words).text == cli(*words, "--help").text

@@ -124,10 +124,10 @@ def test_a_usage_error_is_json_when_json_was_asked_for(cli: Cli) -> None:
 
 
 def test_the_default_output_comes_from_the_settings_and_the_flag_wins(cli: Cli) -> None:
-    cli.wiring.settings = {"output": "name"}
+    cli.wiring.settings_set = {"output": "name"}
     assert cli("ls").text == "brisk-otter\n"
     assert cli("ls", "-o", "json").json["kind"] == "List"
-    cli.wiring.settings = {"output": "xml"}
+    cli.wiring.settings_set = {"output": "xml"}
     assert cli("ls").code == 2
 
 

@@ -60,7 +60,7 @@ def test_without_flags_the_defaults_hold(cli: Cli) -> None:
 
 
 def test_a_claim_alone_means_existing_claim_and_an_image_alone_means_image(cli: Cli) -> None:
-    cli.wiring.settings = {"workspace": "managed_pvc", "helper": "exec"}
+    cli.wiring.settings_set = {"workspace": "managed_pvc", "helper": "exec"}
     assert request(cli, "--claim", "data").workspace == WorkspaceSpec(
         mode=WorkspaceMode.EXISTING_CLAIM, claim_name="data"
     )
@@ -68,7 +68,7 @@ def test_a_claim_alone_means_existing_claim_and_an_image_alone_means_image(cli: 
 
 
 def test_settings_fill_in_what_was_not_typed_and_flags_win(cli: Cli) -> None:
-    cli.wiring.settings = {
+    cli.wiring.settings_set = {
         "template": str(cli.template), "workspace_size": "5Gi", "storage_class": "slow",
         "platform": "linux/arm64", "transport": "exec", "main_container": "work",
     }  # fmt: skip
@@ -81,7 +81,7 @@ def test_settings_fill_in_what_was_not_typed_and_flags_win(cli: Cli) -> None:
 
 @pytest.mark.parametrize("flag", ["--helper-image", "--workspace-size"])
 def test_a_setting_of_another_mode_is_left_out_not_refused(cli: Cli, flag: str) -> None:
-    cli.wiring.settings = {flag[2:].replace("-", "_"): "x"}
+    cli.wiring.settings_set = {flag[2:].replace("-", "_"): "x"}
     asked = request(cli, "--workspace", "empty_dir")
     assert (asked.workspace.size, asked.helper) == ("", HelperSpec())
 

@@ -168,7 +168,7 @@ def test_the_reason_of_a_session_says_how_it_ended_or_what_is_wrong(
 
 def test_a_namespace_keeps_the_sessions_of_others_out(full: Cli) -> None:
     assert full("ls", "-n", "staging", "-o", "name").text == "old-raven\n"
-    full.wiring.settings = {"namespace": "staging"}
+    full.wiring.settings_set = {"namespace": "staging"}
     assert full("ls", "-o", "name").text == "old-raven\n"
     assert len(full("ls", "-A", "-o", "name").text.splitlines()) == 4
     assert full("ls", "-n", "nowhere").err == "no sessions in namespace nowhere\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from moorage.cli.wiring import GlobalOptions, Versions
+from moorage.cli.wiring import ContextShown, GlobalOptions, SettingInForce, Versions
 from moorage.core.errors import MoorageError
 from moorage.core.session import Phase
 from tests.cli.scripted import Scripted
@@ -17,10 +17,10 @@ class ScriptedWiring:
 
     verbs: Scripted
     environ: Mapping[str, str] = field(default_factory=lambda: {"COLUMNS": "80"})
-    settings: dict[str, str] = field(default_factory=dict)
+    settings_set: dict[str, str] = field(default_factory=dict)
     broken: MoorageError | None = None
     options: GlobalOptions | None = None
-    contexts: tuple[str, ...] = ("kind-dev", "prod")
+    contexts_known: tuple[str, ...] = ("kind-dev", "prod")
 
     async def sessions(self, options: GlobalOptions) -> Scripted:
         self.options = options
@@ -36,7 +36,22 @@ class ScriptedWiring:
         return [v.session.name for v in self.verbs.views if v.session.state.phase not in shown]
 
     def context_names(self, kubeconfig: str) -> list[str]:
-        return [f"{kubeconfig}{name}" for name in self.contexts]
+        return [f"{kubeconfig}{name}" for name in self.contexts_known]
 
     def setting(self, key: str) -> str:
-        return self.settings.get(key, "")
+        return self.settings_set.get(key, "")
+
+    def settings(self, options: GlobalOptions) -> list[SettingInForce]:
+        return [
+            SettingInForce(name, value, "a file", f"What {name} means.")
+            for name, value in self.settings_set.items()
+        ]
+
+    def user_file(self) -> str:
+        return "/home/me/.config/moorage/config.toml"
+
+    def change_settings(self, values: Mapping[str, str | None]) -> bool:
+        raise AssertionError("the scripted wiring has no file")
+
+    def contexts(self, kubeconfig: str) -> list[ContextShown]:
+        return [ContextShown(name, "default", f"https://{name}.example") for name in self.contexts_known]

@@ -39,6 +39,8 @@ class Call:
     wiring: Wiring
     options: GlobalOptions
     terminal: Terminal
+    typed: GlobalOptions
+    """The flags without what settings add to them."""
 
     @functools.cached_property
     def form(self) -> Form:
@@ -207,6 +209,7 @@ def make_call(ctx: click.Context, values: dict[str, Any]) -> Call:
     state = ctx.find_object(State)
     assert state is not None, "the root command makes the state"
     merged = flags.merge(state.outer, values)
+    typed = GlobalOptions(**merged)
     merged["output"] = merged.get("output") or state.wiring.setting("output")
     if merged["output"]:
         parse_form(merged["output"])  # settings were not read by the parser
@@ -217,7 +220,7 @@ def make_call(ctx: click.Context, values: dict[str, Any]) -> Call:
     state.terminal.no_color = options.no_color
     state.terminal.no_input = options.no_input
     state.terminal.quiet = options.quiet
-    return Call(state.wiring, options, state.terminal)
+    return Call(state.wiring, options, state.terminal, typed)
 
 
 @dataclass

@@ -141,6 +141,18 @@ def _list_choice(name: str) -> Callable[[], Iterable[str]]:
     return values
 
 
+def _settings(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    from moorage.cli.command import State
+    from moorage.core.errors import MoorageError
+
+    state = ctx.find_object(State)
+    assert state is not None, "whoever answers a shell makes the state"
+    try:
+        return _items([one.name for one in state.wiring.settings(state.options)], incomplete)
+    except MoorageError:
+        return []
+
+
 def _conditions() -> Iterable[str]:
     from moorage.cli.waiting import CONDITIONS
 
@@ -178,5 +190,7 @@ ARGUMENTS: Final[dict[str, Words]] = {
     "target": _places,
     "file": _path("file"),
     "shell": _choice(_shells),
+    "setting": _settings,
+    "chosen": _contexts,
     "verbs": _verbs,
 }

@@ -39,6 +39,27 @@ class Versions:
     helper: str
 
 
+@dataclass(frozen=True)
+class SettingInForce:
+    """One setting as it holds now. ``source``: the flag, variable or file it comes from, ``default``, or ""
+    when it is not set. ``value`` of a secret says only that there is one."""
+
+    name: str
+    value: str
+    source: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class ContextShown:
+    """A context of the kubeconfig. ``problem``: why it cannot be used; then the rest is ""."""
+
+    name: str
+    namespace: str
+    server: str
+    problem: str = ""
+
+
 class Wiring(Protocol):
     """Given by ``main``. Every member is lazy: nothing is opened before a verb asks."""
 
@@ -62,3 +83,16 @@ class Wiring(Protocol):
     def setting(self, key: str) -> str:
         """Default of a flag from ``MOORAGE_<KEY>``, project or user file; "" when unset. ``key`` is the
         flag's name with underscores, e.g. ``workspace_size``."""
+
+    def settings(self, options: GlobalOptions) -> Sequence[SettingInForce]:
+        """All settings, in the order of docs/settings.md. DocumentError for a file with a fault."""
+
+    def user_file(self) -> str:
+        """The user's settings file, whether it is there or not."""
+
+    def change_settings(self, values: Mapping[str, str | None]) -> bool:
+        """Set (or, with None, remove) in the user's file; False when nothing was to do. Raises UsageError for
+        what is no setting of it, DocumentError for a file with a fault; then nothing is changed."""
+
+    def contexts(self, kubeconfig: str) -> Sequence[ContextShown]:
+        """The contexts of the kubeconfig, as typed or "". NotFound when it was named and is not there."""

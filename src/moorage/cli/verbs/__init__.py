@@ -38,6 +38,8 @@ VERBS: Final[dict[str, Entry]] = {
     "port-forward": Entry("port_forward", "Reach ports in a session from this machine.", _INSIDE),
     "events": Entry("events", "Show what happened to a session.", _INSIDE),
     "template": Entry("template", "Work with Pod templates.", _OTHER),
+    "context": Entry("context", "Choose the cluster.", _OTHER),
+    "config": Entry("config", "Show and change settings.", _OTHER),
     "doctor": Entry("doctor", "Check the cluster, rights and this machine.", _OTHER),
     "help": Entry("help", "Explain a verb.", _OTHER),
     "version": Entry("version", "Show versions of client, helper and server.", _OTHER),
