@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from moorage.core import owned
+from moorage.core.errors import SessionFailed
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json, Resource
 from moorage.core.session import Phase, Session
 from moorage.engine.creation import SEND_WITHIN
@@ -185,3 +186,19 @@ async def test_a_removal_that_waits_for_somebodys_pod_says_how_to_see_which(
     stage.cluster.drop(CLAIMS, session.inventory.claim_name)
     await removing
     assert (await stage.record(session.id)).state.phase is Phase.DELETED
+
+
+@pytest.mark.parametrize("resource", [PODS, CLAIMS], ids=["pod", "claim"])
+async def test_a_deletion_we_have_no_right_to_fails_and_the_next_rm_goes_on(
+    stage: Stage, resource: Resource
+) -> None:
+    session = await stage.running()
+    stage.cluster.fail("delete", resource, FORBIDDEN)
+    with pytest.raises(SessionFailed) as refused:
+        await stage.verbs.remove("calm-cove", stage.said.append)
+    assert refused.value.details["category"] == "access"
+    assert (await stage.record()).state.phase is Phase.FAILED
+    assert len(stage.cluster.of(CLAIMS)) == 1
+    await stage.verbs.remove("calm-cove", stage.said.append)
+    assert (await stage.record(session.id)).state.phase is Phase.DELETED
+    assert stage.cluster.of(PODS) == stage.cluster.of(CLAIMS) == []

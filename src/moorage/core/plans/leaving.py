@@ -171,7 +171,8 @@ def _remove_pod(session: Session, pod: PodSeen, seen: Seen, now: float, phase: P
     if pod.deleting and not pod.abandoned:  # its containers may have ended: the kubelet does the rest
         reason = "node lost" if pod.overdue else ""
         return Plan(enter(session, phase, now, reason=reason), None, Retry(2.0 if pod.overdue else 1.0))
-    return retry(leaving, DeletePod(pod.uid, now=pod.deleting, version=pod.version), seen.trouble)
+    delete = DeletePod(pod.uid, now=pod.deleting, version=pod.version)
+    return _refused(session, delete, seen, now) or retry(leaving, delete, seen.trouble)
 
 
 def _remove_claim(session: Session, seen: Seen, now: float, final: Phase) -> Plan:
@@ -200,7 +201,18 @@ def _remove_claim(session: Session, seen: Seen, now: float, final: Phase) -> Pla
             reason = f"claim {inventory.claim_name} goes once no Pod uses it: {describe}"
             return Plan(enter(session, Phase.CLEANING, now, reason=reason), None, Retry(1.0))
         case Present(claim):
-            return retry(cleaning, DeleteClaim(claim.uid, claim.version), seen.trouble)
+            delete = DeleteClaim(claim.uid, claim.version)
+            return _refused(session, delete, seen, now) or retry(cleaning, delete, seen.trouble)
+
+
+def _refused(session: Session, delete: DeletePod | DeleteClaim, seen: Seen, now: float) -> Plan | None:
+    """A deletion that would be refused again has failed: the wish stays on record, and whoever names the
+    verb again tries again."""
+    trouble = seen.trouble
+    if trouble is None or trouble.action != type(delete).__name__ or not trouble.diagnosis.terminal:
+        return None
+    why = trouble.diagnosis
+    return Plan(enter(session, Phase.FAILED, now, reason=why.category, why=why), None, Terminal("refused"))
 
 
 def _holder(seen: Seen) -> PodSeen | None:
