@@ -17,8 +17,8 @@ from tests.cli.scripted import make_session
 
 from .fake_cluster import FakeCluster
 
-MADE_ON = ExecutorConfig("/home/me/config", "build", "agents")
-CURRENT = ExecutorConfig("/home/me/config", "production", "ai")
+MADE_ON = ExecutorConfig("/k/config", "build", "agents")
+CURRENT = ExecutorConfig("/k/config", "production", "ai")
 SESSION = make_session(identity=Identity("inst", MADE_ON.id, "profile", "task", "s00000000001"))
 
 
@@ -39,7 +39,7 @@ async def _nowhere(config: ExecutorConfig) -> Cluster:
     [
         (None, None, MADE_ON),
         (None, CURRENT, MADE_ON),
-        (CURRENT, None, ExecutorConfig("/home/me/config", "production", "agents")),
+        (CURRENT, None, ExecutorConfig("/k/config", "production", "agents")),
     ],
     ids=["nothing named", "a namespace alone", "another context"],
 )
