@@ -115,7 +115,7 @@ def without(value: Any, path: Path, field: str = "") -> Any:
     kind, _, name = part.partition(":")
     if kind == "f" and isinstance(value, dict) and name in value:
         result = dict(value)
-        if not rest or (rest == (".",) and not _content(value[name])):
+        if not rest or (rest == (".",) and not value[name]):
             del result[name]
         elif rest != (".",):
             result[name] = without(value[name], rest, name)
@@ -131,11 +131,9 @@ def without(value: Any, path: Path, field: str = "") -> Any:
             elif rest == (".",):
                 if set(item) - set(keys):
                     result_list.append(item)
+            elif len(rest) == 1 and rest[0].removeprefix("f:") in keys:
+                result_list.append(item)  # what it is known by goes with it, not before it
             else:
                 result_list.append(without(item, rest))
         return result_list
     return value
-
-
-def _content(value: Any) -> bool:
-    return bool(value)

@@ -70,7 +70,8 @@ def applied(
         raise _conflict(conflicts)
     merged: Json = _merged(live, config)
     dropped = (fieldsets.paths_in(mine["fieldsV1"]) if mine else set()) - wanted.keys() - owned_by_others
-    for path in sorted(dropped, key=len, reverse=True):
+    # What is inside goes first, and an item or mapping itself after all that stood in it.
+    for path in sorted(dropped, key=lambda path: (-len(path), path[-1] == ".", path)):
         merged = fieldsets.without(merged, path)
     fresh = _entry(manager, "Apply", "", api_version, now, set(wanted))
     if mine and mine["fieldsV1"] == fresh["fieldsV1"]:
