@@ -172,6 +172,7 @@ OPTIONS: Final[dict[str, Words]] = {
     "template": _path("file"),
     "env_file": _path("file"),
     "source": _path("dir"),
+    "bundle": _path("file"),
     "workspace": _choice(_modes),
     "access_mode": _choice(_access_modes),
     "helper": _choice(_launch_choice("helper")),
