@@ -10,32 +10,16 @@ import click
 import pytest
 
 from moorage.cli import failures
-from moorage.cli.app import root_command
 from moorage.cli.flags import GlobalFlag, global_flags
 from moorage.cli.verbs import VERBS
 from moorage.core import errors
+from tools.docs.reference import commands, renewed, usage
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.M | re.S))
 
 
-def commands() -> Iterator[tuple[str, click.Command]]:
-    root = root_command()
-    for name in VERBS:
-        command = root.get_command(click.Context(root), name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from ((f"{name} {word}", inner) for word, inner in command.commands.items())
-        else:
-            yield name, command
-
-
 COMMANDS = dict(commands())
-
-
-def usage(path: str, command: click.Command) -> str:
-    pieces = command.collect_usage_pieces(click.Context(command, info_name=path))
-    return " ".join(["moorage", path, *pieces])
 
 
 def flags_of(params: list[click.Parameter]) -> set[str]:
@@ -61,12 +45,39 @@ def documented_codes(section: str) -> set[int]:
 TABLE = {int(code) for code in re.findall(r"^\| (\d+) \|", SECTIONS["Exit codes"], re.M)}
 
 
+def test_usage_and_flags_are_those_of_the_parser() -> None:
+    assert renewed(PAGE.read_text()) == PAGE.read_text(), "run: ./dev docs"
+
+
 @pytest.mark.parametrize("path", COMMANDS)
 def test_a_verb_is_documented_with_its_usage_and_exactly_its_flags(path: str) -> None:
     command, section = COMMANDS[path], SECTIONS[path]
-    assert f"```\n{usage(path, command)}\n```" in section
+    assert usage(path, command) in section
     own = [param for param in command.params if not isinstance(param, GlobalFlag)]
     assert documented_flags(section) == flags_of(own)
+
+
+STALE = {
+    "a flag is missing": (r"^\| `--force` .*\n", ""),
+    "a flag is told otherwise": (r"(\| `--force` \| ).*", r"\1 Does something else. |"),
+    "a flag is there no more": (r"^(\| `--force` .*\n)", r"\1| `--gone` | It was. |\n"),
+    "the usage is old": (r"^moorage stop .*", "moorage stop NAME"),
+    "the section is missing": (r"^## stop\n(?:.*\n)*?(?=^## )", ""),
+}
+
+
+@pytest.mark.parametrize(("pattern", "instead"), STALE.values(), ids=STALE)
+def test_a_page_that_is_not_current_is_renewed_and_no_word_of_hand_lost(pattern: str, instead: str) -> None:
+    page = PAGE.read_text()
+    start, end = page.index("## stop\n"), page.index("## pause\n")
+    stale = page[:start] + re.sub(pattern, instead, page[start:], count=1, flags=re.M)
+    assert stale != page
+    mended = renewed(stale)
+    if "## stop" in stale:
+        assert mended == page
+    else:
+        assert "moorage stop [FLAGS] NAME…" in mended
+        assert page[:start] + page[end:].rstrip() == mended[: len(page[:start] + page[end:].rstrip())]
 
 
 def test_no_verb_is_documented_that_is_not_there() -> None:
