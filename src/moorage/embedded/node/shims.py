@@ -116,7 +116,11 @@ class Shim:
         """Kill what runs and end it; one that is gone is no error."""
         try:
             _, (reader, writer) = await self.open("end")
-            await reader.read()
-            writer.close()
-        except (ShimGone, OSError):
+        except ShimGone:
             return
+        try:
+            await reader.read()  # it closes the connection last
+        except OSError:
+            return
+        finally:
+            writer.close()
