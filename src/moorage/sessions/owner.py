@@ -14,7 +14,17 @@ from typing import NoReturn
 from moorage.core.diagnosis import start_steps
 from moorage.core.errors import ApiError, Conflict
 from moorage.core.observed import Absent, Observed, Present, Unknown
-from moorage.core.plans.actions import Action, Forget, Materialize, Plan, Retry, StartAgent, Terminal
+from moorage.core.plans.actions import (
+    Action,
+    DeleteClaim,
+    DeletePod,
+    Forget,
+    Materialize,
+    Plan,
+    Retry,
+    StartAgent,
+    Terminal,
+)
 from moorage.core.plans.changes import keeps_workspace
 from moorage.core.plans.observation import ClaimSeen, Seen, Trouble, Verdict
 from moorage.core.plans.session import IDENTITY_CHANGED, plan_session
@@ -140,7 +150,7 @@ class Owner:
             if isinstance(plan.settle, Terminal) and self.session.intent == plan.session.intent:
                 return self.session
             # The same action again: the one before had no effect, whatever was answered (a lying agentctl).
-            repeated = plan.action is not None and plan.action == self._last
+            repeated = plan.action is not None and _same_act(plan.action, self._last)
             self._last = plan.action or self._last
             if plan.action is None or self._trouble is not None or repeated:
                 await self._wait(plan)
@@ -274,6 +284,13 @@ class Owner:
             last_first.push_async_callback(self._wake.close)
             last_first.push_async_callback(self.connection.close)
             last_first.push_async_callback(self._pump.stop)
+
+
+def _same_act(action: Action, last: Action | None) -> bool:
+    """A deletion of an object that changes all the time is one act, however often it changed meanwhile."""
+    if isinstance(action, DeletePod | DeleteClaim) and isinstance(last, DeletePod | DeleteClaim):
+        return type(action) is type(last) and action.uid == last.uid
+    return action == last
 
 
 def _waited_for(session: Session, seen: Seen) -> Unknown | None:
