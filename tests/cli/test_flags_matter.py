@@ -124,7 +124,7 @@ async def _nothing(_: object) -> None:
     return None
 
 
-def seen(cli: Cli, words: tuple[str, ...]) -> tuple[Result, list[object]]:
+def seen(cli: Cli, words: tuple[str, ...]) -> tuple[Result, tuple[object, ...]]:
     """What a person sees, and what was asked for: requests and calls."""
     places = {
         "TEMPLATE": str(cli.template),
@@ -139,7 +139,7 @@ def seen(cli: Cli, words: tuple[str, ...]) -> tuple[Result, list[object]]:
     result = cli(*argv)
     result = replace(result, out=re.sub(rb"127\.0\.0\.1:\d+", b"127.0.0.1:PORT", result.out))
     request = cli.verbs.request
-    asked = [cli.verbs.calls, cli.wiring.options, request, request.env if request else None]
+    asked = (list(cli.verbs.calls), cli.wiring.options, request, request.env if request else None)
     return result, asked
 
 
