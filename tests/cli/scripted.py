@@ -378,8 +378,10 @@ class Scripted:
         follow: bool = False,
         tail: int | None = None,
         timestamps: bool = False,
+        since: int | None = None,
     ) -> AsyncIterator[bytes]:
-        self.note("container_logs", name, container, previous, follow, tail, timestamps)
+        asked = () if since is None else (since,)
+        self.note("container_logs", name, container, previous, follow, tail, timestamps, *asked)
         for chunk in self.kubelet:
             yield chunk
 

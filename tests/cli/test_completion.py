@@ -13,6 +13,7 @@ import pytest
 
 from moorage.cli.app import root_command, run_cli
 from moorage.cli.suggesting import ARGUMENTS, OPTIONS, Suggesting
+from moorage.cli.terminal import Terminal
 from moorage.cli.verbs import VERBS
 from moorage.core.session import Phase, State
 from moorage.main import Composition
@@ -185,3 +186,14 @@ def test_bash_itself_completes_a_session(tmp_path: Path) -> None:
     environ = {"PATH": path, "HOME": str(tmp_path), "MOORAGE_DATA_DIR": str(tmp_path / "data")}
     done = subprocess.run(["bash", "-c", BASH], capture_output=True, text=True, env=environ, check=False)
     assert (done.stdout, done.stderr) == ("brisk-otter\n", "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_on_a_terminal_it_is_said_how_to_use_a_script(
+    cli: Cli, shell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("completion", shell).err == ""
+    monkeypatch.setattr(Terminal, "stdout_tty", True)
+    result = cli("completion", shell)
+    assert result.err.startswith("to use it: ")
+    assert f"moorage completion {shell}" in result.err

@@ -51,6 +51,7 @@ CASES = [
     Case(("logs", NAME), ("-c", "side")),
     Case(("logs", NAME, "-c", "side"), ("-p",)),
     Case(("logs", NAME, "-c", "side"), ("--timestamps",)),
+    Case(("logs", NAME, "-c", "side"), ("--since", "10m")),
     Case(("attach", NAME), ("--from-start",)),
     Case(("exec", NAME), ("-t",)),
     Case(("exec", NAME), ("-w", "/tmp")),

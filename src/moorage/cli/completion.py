@@ -24,6 +24,13 @@ _SHELLS: Final[dict[str, type[ShellComplete]]] = {
 }
 SHELLS: Final = tuple(_SHELLS)
 
+INSTALL: Final = {
+    "bash": 'eval "$(moorage completion bash)"',
+    "zsh": 'eval "$(moorage completion zsh)"',
+    "fish": "moorage completion fish > ~/.config/fish/completions/moorage.fish",
+}
+"""What a person types, or keeps in the shell's own file."""
+
 
 def script(shell: str) -> str:
     """The script to source in ``shell``. Raises UsageError for a shell that is none of ours."""

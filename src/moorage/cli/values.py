@@ -100,6 +100,8 @@ class Output(click.ParamType[str]):
 DURATION = Duration()
 REQUEST_TIMEOUT = Duration(1, 300)
 """The bounds that ``settings`` has, too."""
+SINCE = Duration(1)
+"""The kubelet counts in whole seconds."""
 LINES = Lines()
 OUTPUT = Output()
 PORTS = Ports()

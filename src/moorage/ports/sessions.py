@@ -187,8 +187,9 @@ class SessionVerbs(Protocol):
         follow: bool = False,
         tail: int | None = None,
         timestamps: bool = False,
+        since: int | None = None,
     ) -> AsyncIterator[bytes]:
-        """A container's own log, from the kubelet."""
+        """A container's own log, from the kubelet; ``since``: only of the last so many seconds."""
 
     async def exec(self, name: str, spec: ProcessSpec) -> RemoteProcess: ...
 

@@ -149,6 +149,7 @@ class Verbs:
         follow: bool = False,
         tail: int | None = None,
         timestamps: bool = False,
+        since: int | None = None,
     ) -> AsyncIterator[bytes]:
         session = await self._get(name)
         cluster = await self._parts.executors.of(session)
@@ -161,6 +162,7 @@ class Verbs:
             follow=follow,
             tail_lines=tail,
             timestamps=timestamps,
+            since_seconds=since,
         ):
             yield chunk
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
+from typing import Any
 
 import click
 
@@ -11,7 +13,7 @@ from moorage.cli.follow import gap_notice
 from moorage.cli.naming import suggest
 from moorage.cli.streams import stdout_writer
 from moorage.cli.tail import LastLines
-from moorage.cli.values import LINES
+from moorage.cli.values import LINES, SINCE
 from moorage.cli.verbs import VERBS
 from moorage.core.errors import MoorageError, UsageError
 from moorage.ports.link import Gap, Output
@@ -38,6 +40,12 @@ from moorage.ports.sessions import SessionVerbs
     help="A container's own log (default: the agent's output).",
 )
 @click.option("-p", "--previous", is_flag=True, help="The container's log before its last restart.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    type=SINCE,
+    help="Only of so long ago, e.g. 10m; needs -c or -p (default: all).",
+)
 @click.option("--timestamps", is_flag=True, help="Prefix lines with times; needs -c or -p.")
 @click.argument("name", metavar="NAME")
 async def command(
@@ -49,11 +57,13 @@ async def command(
     container: str,
     previous: bool,
     timestamps: bool,
+    since: float | None,
 ) -> int:
     own_log = bool(container) or previous
-    if timestamps and not own_log:
+    if (timestamps or since is not None) and not own_log:
         raise UsageError(
-            "--timestamps needs -c NAME or -p: the agent's output is kept as bytes, without times",
+            f"--{'timestamps' if timestamps else 'since'} needs -c NAME or -p: "
+            "the agent's output is kept as bytes, without times",
             hint="moorage events NAME shows when things happened",
         )
     if since_start and own_log:
@@ -62,7 +72,14 @@ async def command(
         try:
             if own_log:
                 await _print_container_log(
-                    sessions, name, container, previous=previous, follow=follow, tail=tail, times=timestamps
+                    sessions,
+                    name,
+                    container,
+                    previous=previous,
+                    follow=follow,
+                    tail=tail,
+                    timestamps=timestamps,
+                    since=None if since is None else math.ceil(since),
                 )
             else:
                 await _print_transcript(call, sessions, name, follow, tail, since_start)
@@ -76,19 +93,13 @@ async def _print_container_log(
     sessions: SessionVerbs,
     name: str,
     container: str,
-    *,
-    previous: bool,
-    follow: bool,
-    tail: int | None,
-    times: bool,
+    **how: Any,
 ) -> None:
+    """``how``: as ``SessionVerbs.container_logs`` takes it."""
     if not container:
         container = (await sessions.view(name)).session.inventory.snapshot.main_container
     stdout = stdout_writer()
-    chunks = sessions.container_logs(
-        name, container, previous=previous, follow=follow, tail=tail, timestamps=times
-    )
-    async for chunk in chunks:
+    async for chunk in sessions.container_logs(name, container, **how):
         await stdout.write(chunk)
 
 
