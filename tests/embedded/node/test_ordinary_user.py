@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import site
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +17,7 @@ from hatch_build import build_helpers
 from .test_agentctl import ARCHITECTURE, BUILT
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
 NOBODY = 65534
 FILES = (
     "test_isolation.py",
@@ -25,27 +29,50 @@ FILES = (
 )
 
 
-@pytest.mark.parametrize("file", FILES)
-def the_same_holds_for_an_ordinary_user(file: str, folder: Path) -> None:
-    (helper,) = build_helpers(folder / "helper", [ARCHITECTURE])
-    for path in [*helper.parents][:2]:
-        path.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / file)],
-        cwd=HERE.parents[2],
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": "/nonexistent",
-            "LANG": "C.UTF-8",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            BUILT: str(helper),
-        },
+def as_nobody(*argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Raises OSError where an ordinary user may not run the program."""
+    return subprocess.run(
+        argv,
         user=NOBODY,
         group=NOBODY,
         extra_groups=[],
         capture_output=True,
         text=True,
         check=False,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def interpreter() -> str:
+    """Of our version, and in no folder that only root may enter."""
+    named = f"python3.{sys.version_info.minor}"
+    for program in (sys.executable, shutil.which(named, path="/usr/local/bin:/usr/bin")):
+        try:
+            as_nobody(program or "", "-c", "")
+        except OSError:
+            continue
+        return str(program)
+    pytest.skip(f"no {named} here that an ordinary user may run")
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("file", FILES)
+def the_same_holds_for_an_ordinary_user(file: str, folder: Path, interpreter: str) -> None:
+    (helper,) = build_helpers(folder / "helper", [ARCHITECTURE])
+    for path in [*helper.parents][:2]:
+        path.chmod(0o755)
+    done = as_nobody(
+        *(interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / file)),
+        cwd=ROOT,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": "/nonexistent",
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *site.getsitepackages()]),
+            BUILT: str(helper),
+        },
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert "passed" in done.stdout
