@@ -162,7 +162,7 @@ def test_the_reason_of_a_session_says_how_it_ended_or_what_is_wrong(
     exit, phase = fields.pop("exit", None), fields.pop("phase", Phase.PRESERVED)
     run = AgentRun(start_id="s", exit=exit)
     cli.verbs.views = [make_view(state=State(phase=phase, since=1.0), run=run, **fields)]
-    header, row = cli("ls").text.splitlines()
+    header, row = cli("ls", "-a").text.splitlines()
     assert row[header.index("REASON") :] == reason
 
 
