@@ -69,7 +69,7 @@ def planted(cli: Cli) -> Cli:
     cli.verbs.checks = [Check("server", "failed", f"https://me:{PLANT}@cluster.example refused", "log in")]
     cli.verbs.transcript = [Output(0, PLANT.encode())]
     cli.verbs.kubelet = [PLANT.encode()]
-    cli.wiring.settings_set = {"template": f"/home/me/{PLANT}.yaml", "namespace": "agents"}
+    cli.wiring.settings_set = {"template": f"/folder/{PLANT}.yaml", "namespace": "agents"}
     cli.wiring.environ = {"TOKEN": PLANT, "MOORAGE_SECRET_KEY": PLANT}
     return cli
 

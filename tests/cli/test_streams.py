@@ -113,6 +113,7 @@ def test_colour_is_forced_and_refused_as_the_environment_says(cli: Cli) -> None:
 DRIVER = """
 import sys
 from tests.cli.scripted import *
+from tests.cli.scripted_streams import *
 from tests.cli.wired import ScriptedWiring
 from moorage.cli.app import run_cli
 flood = [Output(number * 65536, b"x" * 65536) for number in range(64)]
@@ -156,6 +157,7 @@ def test_a_command_without_stdout_at_all_does_not_crash() -> None:
 INPUT_DRIVER = """
 import sys
 from tests.cli.scripted import *
+from tests.cli.scripted_streams import *
 from tests.cli.wired import ScriptedWiring
 from moorage.cli.app import run_cli
 verbs = Scripted(steps=[Progress("agent", "started"), Pause(until=b"END"), Exited(AgentExit(code=0))])

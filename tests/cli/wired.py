@@ -48,7 +48,7 @@ class ScriptedWiring:
         ]
 
     def user_file(self) -> str:
-        return "/home/me/.config/moorage/config.toml"
+        return "/folder/.config/moorage/config.toml"
 
     def change_settings(self, values: Mapping[str, str | None]) -> bool:
         raise AssertionError("the scripted wiring has no file")
