@@ -34,9 +34,18 @@ from moorage.core.plans.changes import (
     retry,
     without_pod,
 )
-from moorage.core.plans.observation import PodSeen, Seen, Verdict
+from moorage.core.plans.observation import LinkSeen, PodSeen, Seen, Verdict
 from moorage.core.plans.proof import unproved
-from moorage.core.session import AgentExit, Desired, Diagnosis, Phase, Session, WorkspaceMode, change
+from moorage.core.session import (
+    AgentExit,
+    AgentRun,
+    Desired,
+    Diagnosis,
+    Phase,
+    Session,
+    WorkspaceMode,
+    change,
+)
 
 CONNECT_TRIES = 4
 """An agent that cannot be reached this often is ended by the Pod's own termination instead, where the Pod is
@@ -114,7 +123,8 @@ def _released(session: Session, now: float) -> Plan:
 
 
 def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | None:
-    """None once no agent of ours runs in this Pod, or it cannot or need not be asked to end."""
+    """None once no agent runs in this Pod, or it cannot or need not be asked to end. One that our record does
+    not know was started by a newer copy of the data folder: whether we may end it, agentctl's fence says."""
     leaves = session.intent.desired in (Desired.ARCHIVED, Desired.DELETED)
     if not agent_may_run(session) or pod.gone or pod.deleting or not pod.main_running:
         return None
@@ -129,15 +139,20 @@ def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | Non
     assert run is not None
     if link.pod_uid != pod.uid:
         return Plan(session, CloseLink(), Retry(0))
-    if link.start_id != run.start_id:
-        return Plan(
-            change(draining, run=change(run, exit=AgentExit()) if run.epoch else None), None, Retry(0)
-        )
-    if link.agent_state == "exited":
-        return Plan(change(draining, run=change(run, exit=link.exit or AgentExit())), None, Retry(0))
+    if link.agent_state in ("none", "exited"):
+        return Plan(change(draining, run=_over(run, link)), None, Retry(0))
     if seen.trouble is not None and seen.trouble.action == Drain.__name__ and seen.trouble.diagnosis.terminal:
         return _not_ended(session, seen.trouble.diagnosis, now)
     return retry(draining, Drain(), seen.trouble)
+
+
+def _over(run: AgentRun, link: LinkSeen) -> AgentRun | None:
+    """The run on record, now that no agent runs. None: it was never started."""
+    if link.start_id == run.start_id:
+        ended: AgentRun = change(run, exit=link.exit or AgentExit())
+        return ended
+    unknown: AgentRun = change(run, exit=AgentExit())
+    return unknown if run.epoch else None
 
 
 def not_reached(session: Session, why: Diagnosis) -> Diagnosis:

@@ -24,7 +24,8 @@ _TREE: dict[str, type[MoorageError]] = {
     "broken": LinkError,
 }
 _HINTS = {
-    "fenced": "another server owns the session now; read its state again",
+    "fenced": "another process commands this session by now. If you know of none, this data folder is "
+    "an old copy (a backup, a snapshot put back): use the newer one (MOORAGE_DATA_DIR)",
     "no_space": "free space on the volume or ask for a larger workspace",
     "denied": "the container's user has no right to that path",
     "hostile": "the archive was made to write outside its directory; nothing was unpacked",
