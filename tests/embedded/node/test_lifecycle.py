@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -157,8 +159,11 @@ async def test_deletion_sends_term_runs_pre_stop_first_and_removes_everything(wo
 
 
 async def test_what_does_not_heed_term_is_killed_after_its_grace(world: World) -> None:
-    await world.start(containers=[container("!trap '' TERM; while :; do sleep 1; done")])
+    pod = await world.start(containers=[container("!trap '' TERM; while :; do sleep 1; done")])
+    home = world.node.data / "pods" / pod["metadata"]["uid"]
+    main = json.loads((home / "containers/main/0/state.json").read_text())["pid"]
     await world.delete()
+    assert not Path(f"/proc/{main}").exists()
 
 
 async def test_probes_gate_readiness_and_restart_what_is_not_alive(world: World) -> None:
@@ -200,7 +205,7 @@ async def test_an_end_for_lack_of_memory_can_be_scripted(world: World) -> None:
     if world.node.mode.name == "namespaces":
         assert await world.sh(
             "cat /sys/fs/cgroup/memory.max; grep oom_kill /sys/fs/cgroup/memory.events"
-        ) == ("32Mi\noom_kill 0")
+        ) == (f"{32 << 20}\noom_kill 0")
     await world.node.out_of_memory(world.pod(), "main")
     pod = await world.until("p", lambda pod: "terminated" in state(pod))
     record = state(pod)["terminated"]

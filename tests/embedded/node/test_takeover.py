@@ -103,10 +103,12 @@ async def test_a_shim_whose_folder_is_gone_ends_with_all_it_started(folder: Path
     try:
         pod = await world.start(containers=[container()])
         home = world.node.data / "pods" / pod["metadata"]["uid"]
+        main = json.loads((home / "containers/main/0/state.json").read_text())["pid"]
         shim = os.pidfd_open(int((home / "shim.pid").read_text()))
         await world.node.stop()
         shutil.rmtree(home)
         await ended(shim)
+        assert not Path(f"/proc/{main}").exists()
     finally:
         await finish(world)
 
