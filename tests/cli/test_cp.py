@@ -215,3 +215,18 @@ def test_a_refused_upload_ends_with_its_error_and_no_thread_left(cli: Cli, here:
 )
 def test_a_place_is_read_as_scp_would(text: str, place: Remote | Local) -> None:
     assert parse_place(text) == place
+
+
+@pytest.mark.parametrize("text", ["s:/a\udcff", "s\udcff:/a"], ids=["path", "name"])
+def test_bytes_that_a_session_would_read_as_others_are_refused_and_nobody_is_asked(
+    cli: Cli, here: Path, text: str
+) -> None:
+    for words in ((text, "."), ("tree", text)):
+        result = cli("cp", *words)
+        assert result.code == 2
+        assert "is not UTF-8 text" in result.err
+    assert cli.verbs.calls == []
+
+
+def test_a_local_name_may_be_any_bytes() -> None:
+    assert parse_place("./a\udcff") == Local("./a\udcff")

@@ -148,3 +148,18 @@ def test_global_flags_stand_before_or_after_the_verb_and_the_later_wins(cli: Cli
     assert options is not None
     assert (options.context, options.namespace, options.request_timeout) == ("a", "two", 60.0)
     assert (options.data_dir, options.kubeconfig) == ("/d", "")
+
+
+@pytest.mark.parametrize("words", [("-e", "A=s3cr3t\udcff"), ("-e", "B")], ids=["given", "taken from ours"])
+@pytest.mark.parametrize(
+    "verb", [("run", "--template", "pod.yaml"), ("exec", "calm-cove")], ids=["run", "exec"]
+)
+def test_a_variable_that_is_not_utf8_is_refused_and_its_value_not_shown(
+    cli: Cli, verb: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    cli.wiring.environ = {"B": "s3cr3t\udcff"}
+    result = cli(*verb, *words, "--", "env")
+    assert result.code == 2
+    assert "is not UTF-8 text" in result.err
+    assert "s3cr3t" not in result.err
+    assert cli.verbs.calls == []

@@ -13,6 +13,7 @@ import pytest
 from moorage.core.errors import Conflict, MoorageError, NotFound, SessionFailed, UsageError
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS
 from moorage.core.session import HelperSpec, Session, SourceSpec
+from moorage.ports.link import ProcessSpec
 from moorage.ports.sessions import LaunchRequest
 
 from .fake_cluster import FORBIDDEN, status
@@ -169,3 +170,27 @@ async def test_a_command_too_long_for_one_request_is_refused_and_nothing_recorde
         await stage.verbs.launch(request, stage.said.append)
     assert await stage.verbs.list_views() == []
     assert stage.cluster.calls == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"argv": ["x\udcff"]}, {"env": {"A": "x\udcff"}}, {"cwd": "/x\udcff"}],
+    ids=["word", "value", "cwd"],
+)
+async def test_what_would_reach_the_pod_as_other_bytes_is_refused_also_by_a_dry_run(
+    stage: Stage, fault: dict[str, Any]
+) -> None:
+    request = LaunchRequest(
+        **{"template_text": TEMPLATE, "workspace": MODES["empty_dir"], "argv": ["x"], **fault}
+    )
+    with pytest.raises(UsageError, match="is not UTF-8 text"):
+        await stage.verbs.launch(request, stage.said.append)
+    with pytest.raises(UsageError, match="is not UTF-8 text"):
+        await stage.verbs.preview(request)
+    await nothing_kept(stage)
+
+
+async def test_a_command_for_exec_that_would_arrive_as_another_is_refused(stage: Stage) -> None:
+    await stage.running()
+    with pytest.raises(UsageError, match="word 2 of the command is not UTF-8 text"):
+        await stage.verbs.exec("calm-cove", ProcessSpec(["cat", "x\udcff"]))

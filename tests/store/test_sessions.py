@@ -57,6 +57,13 @@ async def test_an_unknown_name_is_not_found_and_the_nearest_one_is_offered(store
     assert caught.value.hint == "did you mean brave-otter?"
 
 
+@pytest.mark.parametrize("name", ["x\udcff", "x\0"], ids=["not UTF-8", "NUL"])
+async def test_a_name_that_could_not_be_stored_is_not_found_as_any_other(store: Store, name: str) -> None:
+    await store.sessions.add(a_session())
+    with pytest.raises(NotFound, match="there is no session"):
+        await store.sessions.get(name)
+
+
 async def test_save_replaces_the_record_but_never_the_intent_that_came_in_between(store: Store) -> None:
     lease = await leased(store)
     mine = await store.sessions.get("brave-otter")

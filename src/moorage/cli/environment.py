@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from moorage.core.command import check_text
 from moorage.core.errors import NotFound, UsageError
 from moorage.core.owned import ENV_PREFIXES
 
@@ -74,6 +75,7 @@ def _pair(text: str, place: str, environ: Mapping[str, str]) -> tuple[str, str]:
                 hint=f"export {name} first, or write {name}=VALUE in an --env-file",
             )
         value = environ[name]
+    check_text(value, f"{place}: the value of {name}", field="-e" if place == "-e" else "--env-file")
     if "\0" in value:
         raise UsageError(f"{place}: the value of {name} holds a NUL byte", hint="a variable cannot hold one")
     return name, value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from dataclasses import dataclass
 
+from moorage.core.command import check_text
 from moorage.core.errors import UsageError
 from moorage.core.owned import WORKSPACE_PATH
 
@@ -32,7 +33,8 @@ class Local:
 
 
 def parse_place(text: str) -> Remote | Local:
-    """``NAME:PATH`` unless a slash or dot comes before the colon. Raises UsageError for an empty part."""
+    """``NAME:PATH`` unless a slash or dot comes before the colon. Raises UsageError for an empty part, and
+    for a name or path in a session that is not UTF-8."""
     head, colon, path = text.partition(":")
     if not colon or "/" in head or head.startswith("."):
         if not text:
@@ -44,6 +46,7 @@ def parse_place(text: str) -> Remote | Local:
             f"{text!r} lacks a {missing}",
             hint="write NAME:/path; a local file with a colon in its name as ./name:with:colon",
         )
+    check_text(text, "a name or path in a session", field="NAME:/path")
     if "\0" in path:
         raise UsageError("a path holds a NUL byte")
     return Remote(

@@ -1,6 +1,6 @@
-"""How long a command may be: argv and environment travel to agentctl in one request.
+"""What a command may be: argv, environment and directory travel to agentctl in one request, as JSON.
 
-Called by ``sessions`` before anything is recorded or sent. Pure.
+Called by ``sessions`` before anything is recorded or sent, and by the command line. Pure.
 """
 
 from __future__ import annotations
@@ -17,8 +17,15 @@ ROOM = 4 << 10
 LIMIT = MAX_PAYLOAD - ROOM
 
 
-def check_command_size(argv: Sequence[str], env: Mapping[str, str]) -> None:
-    """Raises UsageError when command and variables, encoded, exceed LIMIT bytes."""
+def check_command(argv: Sequence[str], env: Mapping[str, str], cwd: str = "") -> None:
+    """Raises UsageError when command and variables, encoded, exceed LIMIT bytes, or when a part is not UTF-8.
+    A value of a variable is in no message."""
+    for number, word in enumerate(argv, 1):
+        check_text(word, f"word {number} of the command", field="command")
+    for name, value in env.items():
+        check_text(name, "the name of a variable", field="env")
+        check_text(value, f"the value of {name}", field=f"env.{name}")
+    check_text(cwd, "the directory of the command", field="cwd")
     size = len(json.dumps([list(argv), dict(env)]))
     if size > LIMIT:
         raise UsageError(
@@ -26,3 +33,23 @@ def check_command_size(argv: Sequence[str], env: Mapping[str, str]) -> None:
             field="command",
             hint="put what is long into a file (moorage cp, or --source) and name the file",
         )
+
+
+def check_text(text: str, what: str, *, field: str) -> None:
+    """Raises UsageError for text that is not UTF-8. Python holds such bytes of a command line as lone
+    surrogates; JSON has no place for them, and a Pod would get other bytes than were meant."""
+    if not is_utf8(text):
+        raise UsageError(
+            f"{what} is not UTF-8 text",
+            field=field,
+            hint="words and paths for a Pod must be UTF-8; put other bytes into a file (moorage cp)",
+        )
+
+
+def is_utf8(text: str) -> bool:
+    """Can it be written as UTF-8? Not so with lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -13,7 +13,7 @@ import msgspec
 
 from moorage.core.bootstrap import entrypoint
 from moorage.core.cleaning import clean
-from moorage.core.command import check_command_size
+from moorage.core.command import check_command
 from moorage.core.diagnosis import diagnose_api
 from moorage.core.errors import (
     ApiError,
@@ -121,7 +121,7 @@ def _check(request: LaunchRequest) -> None:
         raise UsageError(
             "no command was given", hint="put it after --, e.g. moorage run … -- sh -c 'echo hi'"
         )
-    check_command_size(request.argv, request.env)
+    check_command(request.argv, request.env, request.cwd)
     named = valid_session_name(request.name) if request.name else None
     problems = [*([named] if named else []), *check_workspace(request.workspace), *_check_env(request)]
     problems += check_helper(request.helper)

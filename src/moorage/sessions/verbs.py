@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from moorage.core.command import check_command_size
+from moorage.core.command import check_command
 from moorage.core.errors import Conflict, LinkError, StoreError, UsageError
 from moorage.core.kinds import Json
 from moorage.core.owned import WORKSPACE_PATH
@@ -185,7 +185,7 @@ class Verbs:
             await link.close()
 
     async def exec(self, name: str, spec: ProcessSpec) -> RemoteProcess:
-        check_command_size(spec.argv, spec.env)
+        check_command(spec.argv, spec.env, spec.cwd)
         return await (await self._link(name)).run(spec)
 
     async def list_files(self, name: str, path: str) -> list[FileEntry]:

@@ -13,6 +13,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from moorage.core.command import is_utf8
 from moorage.core.errors import Conflict, NotFound, StoreError
 from moorage.core.session import Intent, Phase, Session, change
 from moorage.ports.store import Lease, SessionEvent, Unreadable
@@ -65,7 +66,7 @@ class SqlSessions:
                 .where(sa.or_(_columns.id == name_or_id, by_name))
                 .order_by((_columns.id == name_or_id).desc())
             )
-            row = (await connection.execute(query)).first()
+            row = (await connection.execute(query)).first() if _storable(name_or_id) else None
             if row is None:
                 raise await _unknown(connection, name_or_id)
             try:
@@ -258,6 +259,11 @@ async def _unknown(connection: AsyncConnection, wanted: str) -> NotFound:
     near = difflib.get_close_matches(wanted, names, n=1)
     hint = f"did you mean {near[0]}?" if near else "moorage ls -a shows all sessions"
     return NotFound(f"there is no session {wanted}", field=wanted, hint=hint)
+
+
+def _storable(name: str) -> bool:
+    """What no database takes as text is the name of no session: bytes that are not UTF-8, or a NUL."""
+    return is_utf8(name) and "\0" not in name
 
 
 def _taken(session: Session) -> Conflict:

@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+from moorage.core.errors import UsageError
 from moorage.core.wire.frames import Frame, FrameDecoder, FrameError, FrameType, Seal, encode
 from moorage.core.wire.mux import (
     BULK_WINDOW,
@@ -136,3 +137,8 @@ def test_a_request_too_large_for_a_frame_is_refused_here(server: Server) -> None
     with pytest.raises(FrameError, match="64 KiB"):
         server.mux.open({"op": "x" * 70_000})
     assert server.mux.open({"op": "y"})[0] == 2
+
+
+def test_a_name_that_agentctl_would_read_as_another_is_not_sent(server: Server) -> None:
+    with pytest.raises(UsageError, match="not UTF-8"):
+        server.mux.open({"op": "put_tar", "path": "/workspace/x\udcff"})

@@ -133,6 +133,8 @@ def bomb(levels: int) -> str:
         ('{"a": "open', "json_syntax", 1, 7),
         ('{"a": "b\nc"}', "json_syntax", 1, 9),
         ('{"a": "\\x"}', "json_syntax", 1, 8),
+        (r'{"a": "b\ud800c"}', "lone_surrogate", 1, 7),
+        (r'{"a": 1, "\udc00\ud800": 2}', "lone_surrogate", 1, 10),
         ("{", "json_syntax", 1, 2),
         ('{"a":', "json_syntax", 1, 6),
     ],

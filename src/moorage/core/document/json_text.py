@@ -17,9 +17,11 @@ from moorage.core.errors import Problem
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDS = {"true": True, "false": False, "null": None}
 _HINTS = {
     "json_syntax": "what starts with { is read as JSON: quote names and strings, no trailing comma",
+    "lone_surrogate": "write the character itself, or both halves of its pair",
     "many_documents": "keep one PodTemplate in the file",
     "too_deep": "a Pod needs about 15",
 }
@@ -93,11 +95,16 @@ class _Reader:
         return node
 
     def _string(self, path: Parts) -> str:
+        start = self._position
         try:
             text, self._position = scanstring(self._text, self._position + 1, True)
         except JSONDecodeError as error:
             self._position = min(error.pos, len(self._text))
             raise self._fault(path, error.msg[0].lower() + error.msg[1:]) from None
+        if half := _SURROGATE.search(text):
+            self._position = start
+            message = f"\\u{ord(half[0]):04x} is half of a character"
+            raise self._fault(path, message, "lone_surrogate")
         return str(text)
 
     def _object(self, path: Parts, depth: int) -> Mapping:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from moorage.core.errors import UsageError
 from moorage.core.wire.frames import MAX_PAYLOAD, Frame, FrameDecoder, FrameError, FrameType, Seal, encode
 
 INITIAL_WINDOW = 512 << 10
@@ -107,8 +108,13 @@ class ClientMux:
         return len(self._streams)
 
     def open(self, request: dict[str, Any]) -> tuple[int, bytes]:
-        """Open a stream with its request; (number, bytes to send)."""
-        payload = json.dumps(request, separators=(",", ":")).encode()
+        """Open a stream with its request; (number, bytes to send). FrameError when it is too long, UsageError
+        for text that is not UTF-8."""
+        try:
+            payload = json.dumps(request, separators=(",", ":"), ensure_ascii=False).encode()
+        except UnicodeEncodeError:  # a lone surrogate: agentctl would read another character in its place
+            hint = "rename it, or send it inside a tar: moorage cp - NAME:/path"
+            raise UsageError("a name or path that is not UTF-8 cannot be sent", hint=hint) from None
         if len(payload) > MAX_PAYLOAD:
             raise FrameError("too_long", "a request (arguments and environment) of more than 64 KiB")
         self._last += 1
