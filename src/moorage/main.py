@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from moorage.cli.wiring import ContextShown, GlobalOptions, SettingInForce, Versions
 
 if TYPE_CHECKING:
+    from moorage.own_cluster import OwnCluster
     from moorage.ports.cluster import Cluster
     from moorage.ports.sessions import SessionVerbs
     from moorage.ports.store import Store
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 NAMING = ("context", "kubeconfig")
 """Settings that name a cluster, also for a session that was made on another. KUBECONFIG only completes them,
-and a namespace; it never chooses."""
+and a namespace; it never chooses. Where nothing is named, new sessions go to the embedded cluster."""
 
 
 class Composition:
@@ -111,6 +112,7 @@ class Composition:
     async def sessions(self, options: GlobalOptions) -> SessionVerbs:
         from moorage import settings as all_settings
         from moorage.engine.sources import Sources
+        from moorage.own_cluster import OwnCluster
         from moorage.sessions.executors import Executors
         from moorage.sessions.parts import Parts
         from moorage.sessions.verbs import Verbs
@@ -122,7 +124,12 @@ class Composition:
         given = _executor(settings, self._environ) if named else None
         store = await self.open_store(settings)
 
+        own = OwnCluster(settings.data_dir)
+
         async def connect(config: ExecutorConfig) -> Cluster:
+            if config.embedded:
+                await own.use()
+                config = own.built_in().config
             return self.connect(config, settings, terminal=not options.no_input)
 
         executors = Executors(
@@ -130,7 +137,7 @@ class Composition:
             connect,
             given,
             by_namespace=partial(_executor, settings, self._environ) if settings.text("namespace") else None,
-            contexts=lambda: _contexts(settings.text("kubeconfig") or None, self._environ),
+            built_in=own.built_in(),
         )
         sources = Sources(settings.data_dir / "sources")
         return Verbs(
@@ -144,6 +151,12 @@ class Composition:
                 patience=settings.request_timeout,
             )
         )
+
+    def own_cluster(self, options: GlobalOptions) -> OwnCluster:
+        from moorage import settings
+        from moorage.own_cluster import OwnCluster
+
+        return OwnCluster(settings.load(_flags(options), self._environ, Path.cwd()).data_dir)
 
     async def open_store(self, settings: Settings) -> Store:
         """The store of the data folder. The crash tests put their own around it."""
@@ -210,19 +223,6 @@ def _executor(settings: Settings, environ: Mapping[str, str]) -> ExecutorConfig:
     files, _ = kubeconfigs.paths(named, environ)
     listed = os.pathsep.join(str(path.absolute()) for path in files)
     return ExecutorConfig(kubeconfig=listed, context=target.context, namespace=target.namespace)
-
-
-def _contexts(kubeconfig: str | None, environ: Mapping[str, str]) -> list[str]:
-    """All contexts, the current one first."""
-    from moorage.core.errors import MoorageError
-    from moorage.kube import kubeconfig as kubeconfigs
-
-    names = kubeconfigs.context_names(kubeconfig, environ)
-    try:
-        current = kubeconfigs.load(kubeconfig, None, None, environ).context
-    except MoorageError:
-        return names
-    return sorted(names, key=lambda name: (name != current, name))
 
 
 def main() -> None:

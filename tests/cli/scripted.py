@@ -111,6 +111,7 @@ class Scripted:
     views: list[SessionView] = field(default_factory=lambda: [make_view()])
     steps: Sequence[Step] = (Progress("agent", "started"), Exited(AgentExit(code=0)))
     where: str = "context kind-dev, namespace agents"
+    isolated: str = ""
     failures: dict[str, MoorageError] = field(default_factory=dict)
     deletes: tuple[str, ...] = (
         "pod/moorage-brisk-otter (uid pod-uid)",
@@ -299,6 +300,9 @@ class Scripted:
     async def doctor(self) -> list[Check]:
         self.note("doctor")
         return list(self.checks)
+
+    async def isolation(self) -> str:
+        return self.isolated
 
     async def server_version(self) -> str:
         self.note("server_version")

@@ -12,6 +12,21 @@ from tests.cli.scripted import Scripted
 
 
 @dataclass
+class ScriptedOwn:
+    """The embedded cluster: ``found`` are its Pods, None when it does not run."""
+
+    found: tuple[str, ...] | None = None
+    ended: bool = False
+
+    async def pods(self) -> tuple[str, ...] | None:
+        return self.found
+
+    async def end(self) -> bool:
+        self.ended, was = True, self.found is not None
+        return was
+
+
+@dataclass
 class ScriptedWiring:
     """Hands out one Scripted; ``broken`` is raised instead where an executor could not be opened."""
 
@@ -20,6 +35,7 @@ class ScriptedWiring:
     settings_set: dict[str, str] = field(default_factory=dict)
     broken: MoorageError | None = None
     options: GlobalOptions | None = None
+    own: ScriptedOwn = field(default_factory=lambda: ScriptedOwn())
     contexts_known: tuple[str, ...] = ("kind-dev", "prod")
 
     async def sessions(self, options: GlobalOptions) -> Scripted:
@@ -27,6 +43,10 @@ class ScriptedWiring:
         if self.broken is not None:
             raise self.broken
         return self.verbs
+
+    def own_cluster(self, options: GlobalOptions) -> ScriptedOwn:
+        self.options = options
+        return self.own
 
     def versions(self) -> Versions:
         return Versions(client="0.1.0", helper="0.1.0")

@@ -11,7 +11,7 @@ from moorage.core.errors import NotFound, UsageError
 from moorage.core.session import Identity
 from moorage.ports.cluster import Cluster
 from moorage.ports.store import Store
-from moorage.sessions.executors import ExecutorConfig, Executors
+from moorage.sessions.executors import BuiltIn, ExecutorConfig, Executors
 from moorage.store import open_store
 from tests.cli.scripted import make_session
 
@@ -63,12 +63,51 @@ async def test_a_namespace_alone_says_where_new_sessions_go(store: Store) -> Non
     assert executors.where == "context production, namespace ai"
 
 
-async def test_with_nothing_named_there_is_no_cluster_for_a_new_session(store: Store) -> None:
-    executors = Executors(store, _nowhere, None, contexts=lambda: ["kind-dev", "prod"])
+OWN = ExecutorConfig("/data/embedded/kubeconfig", "embedded", "default", embedded=True)
+BUILT_IN = BuiltIn(OWN, b"", "linux/amd64", lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("given", "by_namespace", "built_in", "chosen"),
+    [
+        (CURRENT, None, BUILT_IN, CURRENT),
+        (None, CURRENT, BUILT_IN, CURRENT),
+        (None, None, BUILT_IN, OWN),
+        (None, None, None, None),
+    ],
+    ids=["a cluster", "a namespace", "nothing", "nothing, and none is built in"],
+)
+async def test_a_new_session_goes_to_the_embedded_cluster_only_where_nothing_is_named(
+    store: Store,
+    given: ExecutorConfig | None,
+    by_namespace: ExecutorConfig | None,
+    built_in: BuiltIn | None,
+    chosen: ExecutorConfig | None,
+) -> None:
+    completed = (lambda: by_namespace) if by_namespace else None
+    executors = Executors(store, _nowhere, given, by_namespace=completed, built_in=built_in)
+    if chosen is not None:
+        assert executors.chosen() == chosen
+        assert executors.where == chosen.where
+        return
     assert executors.where == ""
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError, match="no cluster was named"):
         executors.chosen()
-    assert "add --context kind-dev and -n NAMESPACE (also there: prod)" in refused.value.hint
+
+
+async def test_a_broken_cluster_that_was_named_is_never_replaced_by_the_embedded_one(store: Store) -> None:
+    def broken() -> ExecutorConfig:
+        raise NotFound("no kubeconfig")
+
+    with pytest.raises(NotFound, match="no kubeconfig"):
+        Executors(store, _nowhere, None, by_namespace=broken, built_in=BUILT_IN).chosen()
+
+
+async def test_a_session_made_on_the_embedded_cluster_stays_there_whatever_is_built_in(store: Store) -> None:
+    executors = Executors(store, _nowhere, None, built_in=BUILT_IN)
+    await executors.remember(OWN)
+    session = make_session(identity=Identity("inst", OWN.id, "profile", "task", "s00000000003"))
+    assert await executors.recorded(session) == OWN
 
 
 async def test_a_session_whose_cluster_is_not_on_record_says_how_to_name_it(store: Store) -> None:

@@ -1,6 +1,7 @@
 """The question before something is destroyed: which objects go, which stay.
 
-Used by rm and archive. Off a terminal, or with --no-input, nothing is asked: the command to run is told.
+Used by rm, archive and down. Off a terminal, or with --no-input, nothing is asked: the command to run is
+told.
 """
 
 from __future__ import annotations
@@ -32,17 +33,30 @@ def removal_lines(plan: Removal) -> list[str]:
 
 async def confirm_removal(call: Call, verb: str, plans: Sequence[Removal], words: Sequence[str]) -> None:
     """Ask, and raise Declined on anything but yes. Raises UsageError where nobody can be asked."""
-    for plan in plans:
-        for line in removal_lines(plan):
-            call.terminal.say(line)
+    count = "this session" if len(plans) == 1 else f"these {len(plans)} sessions"
+    lines = [line for plan in plans for line in removal_lines(plan)]
+    await confirm(call, verb, lines, f"{verb} {count}?", words, declined="nothing was removed")
+
+
+async def confirm(
+    call: Call,
+    verb: str,
+    lines: Sequence[str],
+    question: str,
+    words: Sequence[str],
+    *,
+    declined: str = "nothing was ended",
+) -> None:
+    """Say ``lines``, ask; raises as ``confirm_removal``. ``words``: what the verb was given."""
+    for line in lines:
+        call.terminal.say(line)
     if not call.terminal.can_ask:
         raise UsageError(
             f"{verb} needs a confirmation, and nobody can be asked here",
             hint=f"to do it, run: {shell_line(['moorage', *context_words(call), verb, *words, '-y'])}",
         )
-    count = "this session" if len(plans) == 1 else f"these {len(plans)} sessions"
-    if not await _ask(call, f"{verb} {count}?"):
-        raise Declined("nothing was removed")
+    if not await _ask(call, question):
+        raise Declined(declined)
 
 
 async def _ask(call: Call, question: str) -> bool:

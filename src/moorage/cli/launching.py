@@ -60,8 +60,6 @@ def build_request(call: Call, asked: Asked) -> LaunchRequest:
     """Raises UsageError for what cannot be meant, NotFound for a file that is not there."""
     _check_combinations(call, asked)
     template = call.default("template", asked.template)
-    if not template:
-        raise UsageError("no Pod template given", hint="add --template FILE, or set MOORAGE_TEMPLATE")
     workspace = _workspace(call, asked)
     helper = _helper(call, asked)
     transport = choice("--transport", call.default("transport", asked.transport, "auto"), TRANSPORTS)
@@ -72,7 +70,7 @@ def build_request(call: Call, asked: Asked) -> LaunchRequest:
             "--template - and -i both want stdin", hint="write the template to a file, or leave out -i"
         )
     return LaunchRequest(
-        template_text=read_template(template),
+        template_text=read_template(template) if template else None,
         argv=asked.argv,
         workspace=workspace,
         name=asked.name,

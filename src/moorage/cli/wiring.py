@@ -60,6 +60,16 @@ class ContextShown:
     problem: str = ""
 
 
+class OwnCluster(Protocol):
+    """The embedded cluster of the data folder."""
+
+    async def pods(self) -> Sequence[str] | None:
+        """Its Pods as ``NAMESPACE/NAME``; None when it does not run."""
+
+    async def end(self) -> bool:
+        """End it and the containers it runs; False when it did not run. StoreError when it does not end."""
+
+
 class Wiring(Protocol):
     """Given by ``main``. Every member is lazy: nothing is opened before a verb asks."""
 
@@ -70,6 +80,9 @@ class Wiring(Protocol):
     async def sessions(self, options: GlobalOptions) -> SessionVerbs:
         """Open the verbs for these options; the caller closes them. Any error of core.errors: a
         configured but broken executor fails here, it is never replaced by another."""
+
+    def own_cluster(self, options: GlobalOptions) -> OwnCluster:
+        """The embedded cluster of these options' data folder; starts nothing."""
 
     def versions(self) -> Versions: ...
 

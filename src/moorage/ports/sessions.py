@@ -20,9 +20,9 @@ from moorage.ports.streams import DialledStream
 @dataclass(frozen=True)
 class LaunchRequest:
     """All that ``moorage run`` was told. ``env`` values are secret from here on; ``source`` is a path or
-    URL ("" for none)."""
+    URL ("" for none). ``template_text`` None: the embedded cluster's own, refused on any other."""
 
-    template_text: bytes
+    template_text: bytes | None
     argv: Sequence[str]
     workspace: WorkspaceSpec
     name: str = ""
@@ -221,5 +221,8 @@ class SessionVerbs(Protocol):
     async def doctor(self) -> list[Check]: ...
 
     async def server_version(self) -> str: ...
+
+    async def isolation(self) -> str:
+        """What a person must know of where a new session's programs run; "" on a cluster that was named."""
 
     async def close(self) -> None: ...

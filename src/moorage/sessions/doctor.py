@@ -12,6 +12,7 @@ from moorage.core.kinds import ACCESS_REVIEWS, NAMESPACES, STORAGE_CLASSES, SUBJ
 from moorage.engine.helper import helper_binary
 from moorage.ports.cluster import Cluster
 from moorage.ports.sessions import Check
+from moorage.sessions.isolation import words
 from moorage.sessions.parts import Parts
 
 # (resource, subresource, verbs, needed). Since 1.35 a stream is authorised as get and then as create.
@@ -45,6 +46,8 @@ async def doctor(parts: Parts) -> list[Check]:
             *checks,
             *(Check(key, "not_run", "the cluster was not reached") for key in ("identity", "rights")),
         ]
+    if config.embedded:
+        checks.append(await _timed(parts, "isolation", lambda: _isolation(cluster)))
     checks.append(await _timed(parts, "identity", lambda: _who(cluster)))
     checks.append(await _timed(parts, "namespace", lambda: _namespace(cluster, config.namespace)))
     for resource, subresource, verbs, needed in RIGHTS:
@@ -78,6 +81,11 @@ async def _helper() -> Check:
         for platform in ("linux/amd64", "linux/arm64")
     ]
     return Check("helper", "ok", ", ".join(sizes))
+
+
+async def _isolation(cluster: Cluster) -> Check:
+    fix = "run only what you would run yourself, or name a cluster with --context"
+    return Check("isolation", "warning", await words(cluster), fix)
 
 
 async def _who(cluster: Cluster) -> Check:

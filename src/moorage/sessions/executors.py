@@ -7,7 +7,8 @@ without flags. Credentials are never stored: an executor is a kubeconfig path, a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 import msgspec
 
@@ -23,6 +24,8 @@ class ExecutorConfig(msgspec.Struct, frozen=True):
     kubeconfig: str
     context: str
     namespace: str
+    embedded: bool = False
+    """The embedded cluster of the data folder, wherever that lies by now."""
 
     @property
     def id(self) -> str:
@@ -33,18 +36,30 @@ class ExecutorConfig(msgspec.Struct, frozen=True):
     @property
     def where(self) -> str:
         """For people."""
+        if self.embedded:
+            return f"the embedded cluster of this machine, namespace {self.namespace}"
         return f"context {self.context or '(current)'}, namespace {self.namespace}"
 
 
+@dataclass(frozen=True)
+class BuiltIn:
+    """The embedded cluster, for new sessions where nothing names a cluster; never in place of one that was
+    named. ``template``: what a launch without one starts from; ``platform``: this machine's;
+    ``is_running``: whether its process is there now."""
+
+    config: ExecutorConfig
+    template: bytes
+    platform: str
+    is_running: Callable[[], bool]
+
+
 Connect = Callable[[ExecutorConfig], Awaitable[Cluster]]
-Contexts = Callable[[], Sequence[str]]
-"""The contexts a person could name, the current one first; asked only for a hint."""
 
 
 class Executors:
     """The executors of one data folder. ``given``: the one that flags or settings name, if any.
     ``by_namespace``: completes a namespace given alone, which says where new sessions go and names no other
-    cluster for those there are."""
+    cluster for those there are. ``built_in``: where new sessions go when nothing says another place."""
 
     def __init__(
         self,
@@ -53,13 +68,13 @@ class Executors:
         given: ExecutorConfig | None,
         *,
         by_namespace: Callable[[], ExecutorConfig] | None = None,
-        contexts: Contexts = list,
+        built_in: BuiltIn | None = None,
     ) -> None:
         self._store = store
         self._connect = connect
         self._given = given
         self._by_namespace = by_namespace
-        self._contexts = contexts
+        self.built_in = built_in
         self._open: dict[str, Cluster] = {}
 
     @property
@@ -69,15 +84,17 @@ class Executors:
         return chosen.where if chosen else ""
 
     def chosen(self) -> ExecutorConfig:
-        """The executor for a new session. UsageError when none was named: never a silent default."""
+        """The executor for a new session. UsageError when none was named and none is built in."""
         chosen = self._chosen()
         if chosen is None:
-            raise UsageError("no cluster was named", hint=_how_to_name(self._contexts()))
+            raise UsageError("no cluster was named", hint="add --context NAME and -n NAMESPACE")
         return chosen
 
     def _chosen(self) -> ExecutorConfig | None:
         if self._given is None and self._by_namespace is not None:
             return self._by_namespace()
+        if self._given is None and self.built_in is not None:
+            return self.built_in.config
         return self._given
 
     async def remember(self, config: ExecutorConfig) -> str:
@@ -114,17 +131,3 @@ class Executors:
         opened, self._open = self._open, {}
         for cluster in opened.values():
             await cluster.close()
-
-
-def _how_to_name(contexts: Sequence[str]) -> str:
-    """What to type. A kubeconfig alone chooses no cluster: its current context may be a production."""
-    if not contexts:
-        return (
-            "add --context NAME and -n NAMESPACE, or set MOORAGE_CONTEXT and MOORAGE_NAMESPACE; "
-            "no kubeconfig with a context was found (--kubeconfig FILE, or KUBECONFIG)"
-        )
-    others = f" (also there: {', '.join(contexts[1:6])})" if len(contexts) > 1 else ""
-    return (
-        f"add --context {contexts[0]} and -n NAMESPACE{others}, or set MOORAGE_CONTEXT and "
-        "MOORAGE_NAMESPACE; KUBECONFIG alone chooses no cluster"
-    )

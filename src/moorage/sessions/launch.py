@@ -7,6 +7,7 @@ source, and (by strict server-side dry run) what the cluster itself would refuse
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 
 import msgspec
@@ -55,6 +56,7 @@ from moorage.core.workload import session_claim, session_pod
 from moorage.core.workspace_spec import check_workspace
 from moorage.ports.cluster import Cluster
 from moorage.ports.sessions import LaunchRequest, Progress, Report
+from moorage.sessions.executors import Executors
 from moorage.sessions.parts import Parts
 from moorage.sessions.storage_check import check_storage
 
@@ -66,6 +68,7 @@ MOST_NAMES = 10
 async def draft(parts: Parts, request: LaunchRequest, report: Report) -> Session:
     """A checked session, not yet on record and without source or secrets."""
     _check(request)
+    request = _completed(request, parts.executors)
     await _check_name(parts, request.name)
     cluster = await parts.executors.cluster(parts.executors.chosen())
     checked = await _check_template(request, cluster)
@@ -131,6 +134,20 @@ def _check(request: LaunchRequest) -> None:
         raise UsageError(first.message + more, field=first.field, hint=first.hint)
 
 
+def _completed(request: LaunchRequest, executors: Executors) -> LaunchRequest:
+    """On the embedded cluster a template is not needed, and a platform is this machine's unless another than
+    the default was asked for. Raises UsageError for a template that is missing elsewhere."""
+    own = executors.built_in if executors.chosen().embedded else None
+    if own is not None:
+        asked = request.platform != TemplateOptions().platform
+        text = own.template if request.template_text is None else request.template_text
+        platform = request.platform if asked else own.platform
+        return dataclasses.replace(request, template_text=text, platform=platform)
+    if request.template_text is None:
+        raise UsageError("no Pod template given", hint="add --template FILE, or set MOORAGE_TEMPLATE")
+    return request
+
+
 async def _check_name(parts: Parts, name: str) -> None:
     """A name that is taken is told before a source is read; the store has the last word."""
     if not name:
@@ -149,11 +166,12 @@ async def _check_name(parts: Parts, name: str) -> None:
 
 async def _check_template(request: LaunchRequest, cluster: Cluster) -> CheckedTemplate:
     """The template by our own rules; a field that only the server knows is a warning, not an error."""
-    checked = check_template(request.template_text, _options(request))
+    text = request.template_text or b""
+    checked = check_template(text, _options(request))
     if any(problem.code == "unknown_field" for problem in checked.errors):
         with contextlib.suppress(ApiError):
             known = known_in(await cluster.openapi())
-            checked = check_template(request.template_text, _options(request), known)
+            checked = check_template(text, _options(request), known)
     if not checked.valid:
         count = len(checked.errors)
         raise DocumentError(

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from moorage.core.command import check_command
-from moorage.core.errors import Conflict, LinkError, StoreError, UsageError
+from moorage.core.errors import Conflict, LinkError, NotFound, StoreError, UsageError
 from moorage.core.kinds import Json
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
@@ -31,6 +31,7 @@ from moorage.sessions.attachment import SessionAttachment
 from moorage.sessions.carry import carry_out
 from moorage.sessions.doctor import doctor
 from moorage.sessions.evidence import evidence
+from moorage.sessions.isolation import isolation
 from moorage.sessions.own_pod import own_pod
 from moorage.sessions.parts import Parts
 from moorage.sessions.settled import already
@@ -229,8 +230,16 @@ class Verbs:
     async def doctor(self) -> list[Check]:
         return await doctor(self._parts)
 
+    async def isolation(self) -> str:
+        return await isolation(self._parts)
+
     async def server_version(self) -> str:
-        cluster = await self._parts.executors.cluster(self._parts.executors.chosen())
+        executors = self._parts.executors
+        config = executors.chosen()
+        if config.embedded and executors.built_in is not None and not executors.built_in.is_running():
+            hint = "the next command that needs it starts it; --context NAME names another"
+            raise NotFound("the embedded cluster does not run now", hint=hint)
+        cluster = await executors.cluster(config)
         return (await cluster.identity()).version
 
     async def close(self) -> None:

@@ -40,6 +40,7 @@ VERBS: Final[dict[str, Entry]] = {
     "template": Entry("template", "Work with Pod templates.", _OTHER),
     "context": Entry("context", "Choose the cluster.", _OTHER),
     "config": Entry("config", "Show and change settings.", _OTHER),
+    "down": Entry("down", "End the embedded cluster; keep what is on record.", _OTHER),
     "doctor": Entry("doctor", "Check the cluster, rights and this machine.", _OTHER),
     "help": Entry("help", "Explain a verb.", _OTHER),
     "version": Entry("version", "Show versions of client, helper and server.", _OTHER),

@@ -29,6 +29,7 @@ from moorage.core.errors import UsageError
     Ctrl-C sends SIGINT to the agent; a second one leaves it running. With -it keys go to the agent, and
     ctrl-p ctrl-q leaves it running.""",
     examples=(
+        "moorage run --source . -- make test",
         "moorage run --context dev -n ai --template pod.yaml --source . -- make test",
         "moorage run --template pod.yaml --source https://host/a.git -e TOKEN -- agent",
         "moorage run --template pod.yaml --workspace empty_dir --rm -it -- bash",
@@ -57,7 +58,11 @@ from moorage.core.errors import UsageError
         "The session": ("name", "detach", "remove", "dry_run"),
     },
 )
-@click.option("--template", metavar="FILE", help="PodTemplate to start from (- reads stdin). Required.")
+@click.option(
+    "--template",
+    metavar="FILE",
+    help="PodTemplate to start from (- reads stdin); required on a cluster you named.",
+)
 @click.option("--main-container", metavar="NAME", help="Container the agent runs in (default: agent).")
 @click.option("--platform", metavar="OS/ARCH", help="linux/amd64 (default) or linux/arm64.")
 @click.option("--helper", metavar="HOW", help="How agentctl gets in: exec (default) or image.")
@@ -111,15 +116,17 @@ async def command(
     if words:
         raise UsageError(
             f"unexpected word {words[0]!r} before --",
-            hint="the agent's command stands after --: moorage run --template FILE -- CMD",
+            hint="the agent's command stands after --: moorage run -- CMD",
         )
     if not argv:
-        raise UsageError("no command to run", hint="put it after --: moorage run --template FILE -- CMD")
+        raise UsageError("no command to run", hint="put it after --: moorage run -- CMD")
     asked = Asked(argv=argv, detach=detach, remove=remove, **given)
     request = build_request(call, asked)
     async with call.sessions() as sessions:
-        if sessions.where:  # without one, launch says what to type
+        if sessions.where:
             call.terminal.note(f"running on {sessions.where}")
+            if isolation := await sessions.isolation():
+                call.terminal.note(isolation)
         if dry_run:
             objects = await sessions.preview(request)
             print_list(call, objects, lambda: "---\n".join(to_yaml(item) for item in objects))

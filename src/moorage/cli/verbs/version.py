@@ -16,7 +16,8 @@ from moorage.core.errors import MoorageError
     help=VERBS["version"].summary
     + """
 
-    A server that cannot be reached, or that was not named with --context, is said so; it is no failure.""",
+    A server that cannot be reached is said so, and so is the embedded cluster while it does not run;
+    neither is a failure.""",
     examples=("moorage version --context dev", "moorage version --client -o json"),
 )
 @click.option("--client", is_flag=True, help="Do not ask the server.")
