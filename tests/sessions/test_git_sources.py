@@ -98,6 +98,33 @@ async def test_hooks_do_not_run_while_a_source_is_made(
     assert not trace.exists()
 
 
+async def test_commands_of_a_repositorys_own_configuration_do_not_run_while_a_source_is_made(
+    repository: Path, tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace"
+    spy = tmp_path / "command"
+    spy.write_text(f"#!/bin/sh\necho $0 $@ >> {trace}\ncat\n")
+    spy.chmod(0o755)
+    (repository / ".gitattributes").write_text("*.txt filter=x\n*.md filter=a=b\n")
+    (repository / "note.md").write_text("note\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "filters")
+    for key in (
+        "core.fsmonitor",
+        "filter.x.clean",
+        "filter.x.process",
+        "filter.a=b.clean",
+        "filter.a=b.smudge",
+    ):
+        git(repository, "config", key, str(spy))
+    git(repository, "config", "filter.x.required", "true")
+    for name in ("kept.txt", "note.md"):
+        (repository / name).write_text("changed\n")
+    _, out = await prepared(tmp_path / "spool", str(repository))
+    assert not trace.exists(), trace.read_text()
+    assert [(out / name).read_text() for name in ("kept.txt", "note.md")] == ["changed\n", "changed\n"]
+
+
 async def test_a_transport_that_would_run_a_command_is_refused(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     with pytest.raises(UsageError):
@@ -207,7 +234,10 @@ async def test_a_tar_holds_no_owner_no_set_uid_bit_and_no_device(tmp_path: Path)
     (tree / "tool").write_text("#!/bin/sh\n")
     (tree / "tool").chmod(0o4755)
     os.mkfifo(tree / "pipe")
-    await Sources(tmp_path / "spool").prepare(str(tree), "", "s1")
+    left_out: list[str] = []
+    os.mknod(tree / "socket", stat.S_IFSOCK | 0o600)
+    await Sources(tmp_path / "spool").prepare(str(tree), "", "s1", left_out)
+    assert left_out == ["pipe", "socket"]
     with tarfile.open(tmp_path / "spool/s1.tar") as tar:
         (member,) = tar.getmembers()
     assert (member.name, member.mode, member.uid, member.uname) == ("tool", 0o755, 0, "")

@@ -1,7 +1,7 @@
 """The few git commands that sources need, as subprocesses. Called by ``engine.sources`` only.
 
-Passwords go through the environment to a credential helper, never through argv; nothing prompts; hooks and
-configuration of a cloned repository never run here.
+Passwords go through the environment to a credential helper, never through argv; nothing prompts; hooks,
+filters and monitors that a repository's own configuration names never run here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from urllib.parse import urlsplit
 from moorage.core.errors import MoorageError, UsageError
 from moorage.core.source_url import parse_git_url
 
-SAFE = ("-c", "protocol.ext.allow=never", "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false")
+SAFE = (
+    *("-c", "protocol.ext.allow=never", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
+    *("-c", "advice.detachedHead=false"),
+)
 _HELPER = '!f() { printf "username=%s\\npassword=%s\\n" "$MOORAGE_GIT_USER" "$MOORAGE_GIT_PASSWORD"; }; f'
 _EXCLUDED = b"# Moorage\n.moorage-*\n"
 _SECRET = re.compile(r"(?<=://)[^/@\s]+@")
@@ -146,7 +149,10 @@ def exclude_ours(tree: Path) -> None:
 
 async def overlay_dirty(source: Path, tree: Path) -> None:
     """Carry over what is changed, new or deleted in the source and not ignored."""
-    listed = await git("ls-files", "-z", "-m", "-o", "-d", "--exclude-standard", cwd=source)
+    off, nothing = await _without_filters(source)
+    listed = await git(
+        *off, "ls-files", "-z", "-m", "-o", "-d", "--exclude-standard", cwd=source, env=nothing
+    )
     staged = (
         await git("diff", "-z", "--name-only", "--no-renames", "--cached", "HEAD", cwd=source)
         if await head_commit(tree)
@@ -154,6 +160,26 @@ async def overlay_dirty(source: Path, tree: Path) -> None:
     )
     names = {os.fsdecode(raw) for raw in (listed + staged).split(b"\0") if raw}
     await asyncio.to_thread(_copy_all, source, tree, sorted(names))
+
+
+async def _without_filters(source: Path) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Options and environment by which git compares files as they are: filters are commands, and those that
+    the source's own configuration names are not ours to run. A file that differs only by its filter then
+    counts as changed, and is copied as it is in the source."""
+    try:
+        listed = await git("config", "-z", "--name-only", "--get-regexp", r"^filter\.", cwd=source)
+    except GitError:  # there are none
+        return (), {}
+    keys = {os.fsdecode(raw) for raw in listed.split(b"\0")}
+    filters = sorted({key[: key.rindex(".")] for key in keys if key.count(".") > 1})
+    # By the environment, since a filter's name may hold what would end a name in -c NAME=VALUE.
+    values = (
+        ("clean", "MOORAGE_GIT_NOTHING"),
+        ("process", "MOORAGE_GIT_NOTHING"),
+        ("required", "MOORAGE_GIT_NO"),
+    )
+    options = tuple(f"--config-env={name}.{key}={value}" for name in filters for key, value in values)
+    return options, {"MOORAGE_GIT_NOTHING": "", "MOORAGE_GIT_NO": "false"}
 
 
 def _copy_all(source: Path, tree: Path, names: list[str]) -> None:

@@ -23,7 +23,7 @@ from moorage.core.session import Session, SourceSpec
 from moorage.core.source_url import GitUrl, parse_git_url
 from moorage.engine.git import clone, exclude_ours, head_commit, is_top_level, overlay_dirty, set_origin
 from moorage.engine.spool_lock import launching, sweeping
-from moorage.engine.tree_tar import write_tar
+from moorage.engine.tree_tar import Packed, write_tar
 
 CHUNK = 256 * 1024
 
@@ -56,30 +56,41 @@ class Sources:
                     path.unlink(missing_ok=True)
 
     async def prepare(
-        self, location: str, ref: str, session_id: str, left_out: list[str] | None = None
+        self,
+        location: str,
+        ref: str,
+        session_id: str,
+        left_out: list[str] | None = None,
+        without_logins: list[str] | None = None,
     ) -> SourceSpec:
         """Clone or read ``location`` now and pin what it holds. Names of sockets, pipes and devices, which
-        do not come along, are added to ``left_out``. Raises UsageError, NotFound."""
+        do not come along, are added to ``left_out``; those of files of git that held a login, which stays
+        here, to ``without_logins``. Raises UsageError, NotFound."""
+        packed = Packed(
+            left_out if left_out is not None else [], without_logins if without_logins is not None else []
+        )
         url = parse_git_url(location)
         self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f"{session_id}-", dir=self._spool))
         try:
             if url is not None:
-                return await self._from_url(url, ref, session_id, work)
-            return await self._from_path(location, ref, session_id, work, left_out)
+                return await self._from_url(url, ref, session_id, work, packed)
+            return await self._from_path(location, ref, session_id, work, packed)
         finally:
             await asyncio.to_thread(shutil.rmtree, work, ignore_errors=True)
 
-    async def _from_url(self, url: GitUrl, ref: str, session_id: str, work: Path) -> SourceSpec:
+    async def _from_url(
+        self, url: GitUrl, ref: str, session_id: str, work: Path, packed: Packed
+    ) -> SourceSpec:
         tree = work / "tree"
         await clone(url.clean, tree, ref=ref, user=url.user, password=url.password)
         exclude_ours(tree)
         commit = await head_commit(tree)
-        marker = await self._pack(tree, session_id)
+        marker = await self._pack(tree, session_id, packed)
         return SourceSpec(kind="url", location=url.clean, ref=ref, commit=commit, marker=marker)
 
     async def _from_path(
-        self, location: str, ref: str, session_id: str, work: Path, left_out: list[str] | None
+        self, location: str, ref: str, session_id: str, work: Path, packed: Packed
     ) -> SourceSpec:
         path = Path(location).expanduser().absolute()
         if not path.exists():
@@ -97,7 +108,7 @@ class Sources:
                     field="source_ref",
                     hint="leave out --source-ref, or name the top directory of a repository",
                 )
-            marker = await self._pack(path, session_id, left_out)
+            marker = await self._pack(path, session_id, packed)
             return SourceSpec(kind="path", location=str(path), marker=marker)
         tree = work / "tree"
         await clone(str(path), tree, ref=ref)
@@ -105,16 +116,14 @@ class Sources:
         if not ref:
             await overlay_dirty(path, tree)
         exclude_ours(tree)
-        commit, marker = await head_commit(tree), await self._pack(tree, session_id)
+        commit, marker = await head_commit(tree), await self._pack(tree, session_id, packed)
         return SourceSpec(kind="path", location=str(path), ref=ref, commit=commit, marker=marker)
 
-    async def _pack(self, tree: Path, session_id: str, left_out: list[str] | None = None) -> str:
+    async def _pack(self, tree: Path, session_id: str, packed: Packed) -> str:
         """Write the spool file; its SHA-256 is the marker of the filled workspace."""
         final = self._file(session_id)
         part = final.with_suffix(".part")
-        omitted = await asyncio.to_thread(write_tar, tree, part)
-        if left_out is not None:
-            left_out += omitted
+        await asyncio.to_thread(write_tar, tree, part, packed)
         digest = await asyncio.to_thread(_sha256, part)
         os.replace(part, final)
         return f"sha256:{digest}"
