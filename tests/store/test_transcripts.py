@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moorage.core.errors import NotFound
+from moorage.core.errors import NotFound, StoreError
 from moorage.ports.link import Gap, Output
 from moorage.ports.store import Lease, Store
 from moorage.store import open_store
@@ -55,6 +55,16 @@ async def test_what_was_appended_is_read(store: Store, case: str) -> None:
     for item in appended:
         await store.transcripts.append(S, item, lease)
     assert await store.transcripts.read(S, 0) == expected
+
+
+@pytest.mark.parametrize("item", [Gap(1 << 62, 1 << 62), Gap(1 << 63, None), Output(1 << 62, b"a")])
+async def test_a_place_that_no_transcript_reaches_is_refused_and_nothing_stored(
+    store: Store, item: Output | Gap
+) -> None:
+    lease = await leased(store)
+    with pytest.raises(StoreError, match="cannot be kept"):
+        await store.transcripts.append(S, item, lease)
+    assert await store.transcripts.end(S) == 0
 
 
 async def test_a_session_that_does_not_exist_has_no_transcript(store: Store) -> None:

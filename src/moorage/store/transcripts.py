@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from moorage.core.errors import NotFound
+from moorage.core.errors import NotFound, StoreError
 from moorage.ports.link import Gap, Output
 from moorage.ports.store import Lease
 from moorage.store import tables
@@ -25,6 +25,8 @@ ROW_BYTES = 64 * 1024
 JOIN_BELOW = 4 * 1024
 """Output joins the last row while that is smaller: an agent that prints line by line makes few rows,
 and little is written twice."""
+FURTHEST = 1 << 62
+"""No transcript reaches so far: a place beyond it was invented, and databases take 64 bits."""
 _PAGE_ROWS = 64
 
 _rows = tables.chunks.c
@@ -51,7 +53,9 @@ class SqlTranscripts:
 
     async def append(self, session_id: str, item: Output | Gap, lease: Lease) -> int:
         """Store bytes (durably, before returning); returns the new end. Bytes below the end are ignored
-        (a repeat), bytes above it leave a gap on record. Conflict when the lease is over."""
+        (a repeat), bytes above it leave a gap on record. Conflict when the lease is over, StoreError for a
+        place that no transcript reaches."""
+        _check_place(item)
 
         async def work(connection: AsyncConnection) -> int:
             await require(connection, session_id, lease)
@@ -124,6 +128,12 @@ class SqlTranscripts:
             )
 
         await self._database.write("transcripts.mark_delivered", work)
+
+
+def _check_place(item: Output | Gap) -> None:
+    size = len(item.data) if isinstance(item, Output) else item.length or 0
+    if item.offset + size > FURTHEST:
+        raise StoreError(f"output at byte {item.offset} cannot be kept: no transcript reaches so far")
 
 
 async def _head(connection: AsyncConnection, session_id: str) -> _Head:

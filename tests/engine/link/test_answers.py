@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from moorage.core.errors import LinkError
+from moorage.core.wire.mux import BYTES, MESSAGE
 from moorage.engine.link import records
 from moorage.ports.link import AgentStatus, ExitStatus, LeftOut
 
@@ -59,7 +61,7 @@ WRONG_STATUS: dict[str, dict[str, Any]] = {
     "a state as list": {"state": ["exited"]},
     "an offset as text": {"oldest": "0"},
     "an offset below 0": {"end": -1},
-    "an end that no sum may reach": {"end": (1 << 62) + 1},
+    "an end that no store reaches": {"end": (1 << 53) + 1},
     "a start as number": {"start_id": 5},
     "a time that is none": {"started_at": math.nan},
     "a time without end": {"started_at": math.inf},
@@ -80,6 +82,11 @@ def test_a_status_with_a_key_missing_is_refused(name: str) -> None:
         records.agent_status({key: value for key, value in EXITED.items() if key != name})
 
 
+def listing(**changed: Any) -> bytes:
+    entry = {"path": "a", "kind": "file", "size": 1, "mode": 420, "mtime": 1.5, **changed}
+    return json.dumps([entry]).encode()
+
+
 OTHERS: dict[str, Callable[[], object]] = {
     "a marker as number": lambda: records.text({"marker": 5}, "marker"),
     "no marker": lambda: records.text({}, "marker"),
@@ -93,10 +100,15 @@ OTHERS: dict[str, Callable[[], object]] = {
     "a gap below 0": lambda: records.mark(b'{"offset":1,"gap":-1}'),
     "a gap of 70 bits": lambda: records.mark(b'{"offset":1,"gap":1180591620717411303424}'),
     "a mark nested too deep": lambda: records.mark(b"[" * 5000),
-    "a listing of numbers": lambda: records.file_entries(b"[1]"),
-    "a listing with a surrogate": lambda: records.file_entries(
-        b'[{"path":"\\ud800","kind":"file","size":1,"mode":1,"mtime":1}]'
-    ),
+    "a listing of numbers": lambda: records.file_entries(MESSAGE, b"[1]", 9),
+    "a listing with a surrogate": lambda: records.file_entries(MESSAGE, listing(path="\ud800"), 9),
+    "a listing of an unknown kind": lambda: records.file_entries(MESSAGE, listing(kind="x"), 9),
+    "a listing with a path without end": lambda: records.file_entries(MESSAGE, listing(path="x" * 5000), 9),
+    "a listing of more than was asked for": lambda: records.file_entries(MESSAGE, listing(), 0),
+    "a listing of nothing, which could go on for ever": lambda: records.file_entries(MESSAGE, b"[]", 9),
+    "a listing as bytes": lambda: records.file_entries(BYTES, listing(), 9),
+    "a mark that no store takes": lambda: records.mark(b'{"offset":4611686018427387904}'),
+    "a gap that no store takes": lambda: records.mark(b'{"offset":1,"gap":9007199254740992}'),
 }
 
 
@@ -109,7 +121,7 @@ def test_any_other_answer_that_the_protocol_does_not_allow_is_refused(name: str)
 def test_marks_and_listings_are_read() -> None:
     assert records.mark(b'{"offset":5,"gap":3}') == (5, 3)
     assert records.mark(b'{"offset":5}') == (5, 0)
-    (entry,) = records.file_entries(b'[{"path":"a","kind":"file","size":1,"mode":420,"mtime":1.5}]')
+    (entry,) = records.file_entries(MESSAGE, listing(), 1)
     assert (entry.path, entry.mode, entry.mtime) == ("a", 420, 1.5)
 
 

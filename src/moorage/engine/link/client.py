@@ -51,11 +51,28 @@ class AgentLink:
     async def output(self, offset: int) -> AsyncIterator[Output | Gap]:
         stream = await self._connection.open({"op": "output", "offset": offset}, bulk=True)
         try:
-            async with aclosing(_transcript(stream)) as transcript:
+            async with aclosing(self._transcript(stream, offset)) as transcript:
                 async for part in transcript:
                     yield part
         finally:
             stream.reset()
+
+    async def _transcript(self, stream: LinkStream, at: int) -> AsyncGenerator[Output | Gap, None]:
+        """Messages place the bytes that follow them; bytes in a row follow one another. A place further on
+        than ``at``, the last one known, is believed only if the agent's status has reached it."""
+        while (part := await stream.receive()) is not None:
+            channel, data = part
+            if channel != MESSAGE:
+                yield Output(at, data)
+                at += len(data)
+                continue
+            place, missing = records.mark(data)
+            if place + missing > at:
+                records.check_known(place + missing, await self.status())
+            if missing:
+                yield Gap(place, missing)
+            at = place + missing
+        await stream.result()
 
     async def ack(self, offset: int) -> None:
         await self._call("ack", offset=offset)
@@ -102,7 +119,7 @@ class AgentLink:
         entries: list[FileEntry] = []
         try:
             while (part := await stream.receive()) is not None:
-                entries += records.file_entries(part[1])
+                entries += records.file_entries(*part, limit - len(entries))
             await stream.result()
         finally:
             stream.reset()
@@ -140,19 +157,3 @@ class AgentLink:
 
     async def close(self) -> None:
         await self._connection.close()
-
-
-async def _transcript(stream: LinkStream) -> AsyncGenerator[Output | Gap, None]:
-    """Messages place the bytes that follow them; bytes in a row follow one another."""
-    at = 0
-    while (part := await stream.receive()) is not None:
-        channel, data = part
-        if channel == MESSAGE:
-            at, missing = records.mark(data)
-            if missing:
-                yield Gap(at, missing)
-                at += missing
-        else:
-            yield Output(at, data)
-            at += len(data)
-    await stream.result()

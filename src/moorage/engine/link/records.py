@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from moorage.core.errors import LinkError
+from moorage.core.wire.mux import MESSAGE
 from moorage.ports.link import (
     Activity,
     AgentStatus,
@@ -25,8 +26,13 @@ T = TypeVar("T")
 
 MOST = 1 << 62
 """The largest number taken: sums of two still fit 64 bits, in the store and in agentctl."""
+FURTHEST = 1 << 53
+"""The furthest place of a transcript: 9 PB of output. What follows it still fits 64 bits."""
+LONGEST_PATH = 4096 + 256
+"""Characters of a path in a listing: the longest that Linux takes, and a name in it."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Measure = Annotated[int, msgspec.Meta(ge=-1, le=(1 << 63) - 1)]  # a cgroup without limit says almost 2^63
+Offset = Annotated[int, msgspec.Meta(ge=0, le=FURTHEST)]
 Time = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
 
 
@@ -51,14 +57,14 @@ class _Status(msgspec.Struct):
     pid: Count
     started_at: Time
     exit: _Exit | None
-    oldest: Count
-    end: Count
+    oldest: Offset
+    end: Offset
     start_id: str
 
 
 class _Entry(msgspec.Struct):
-    path: str
-    kind: str
+    path: Annotated[str, msgspec.Meta(max_length=LONGEST_PATH)]
+    kind: Literal["file", "dir", "link", "other"]
     size: Count
     mode: Count
     mtime: Time
@@ -79,8 +85,8 @@ class _Usage(msgspec.Struct):
 
 
 class _Mark(msgspec.Struct):
-    offset: Count
-    gap: Count | None = None
+    offset: Offset
+    gap: Offset | None = None
 
 
 def spec(process: ProcessSpec) -> dict[str, Any]:
@@ -114,18 +120,27 @@ def agent_status(said: dict[str, Any]) -> AgentStatus:
     )
 
 
-def file_entries(data: bytes) -> list[FileEntry]:
-    """One message of a listing."""
-    return [
-        FileEntry(entry.path, entry.kind, entry.size, entry.mode, entry.mtime)
-        for entry in _decoded(data, list[_Entry])
-    ]
+def file_entries(channel: int, data: bytes, room: int) -> list[FileEntry]:
+    """One message of a listing: some entries, and at most ``room``, so that a listing comes to an end."""
+    entries = _decoded(data, list[_Entry]) if channel == MESSAGE else []
+    if not 0 < len(entries) <= room:
+        raise _nonsense("a listing of more entries than were asked for, or of none in a message")
+    return [FileEntry(entry.path, entry.kind, entry.size, entry.mode, entry.mtime) for entry in entries]
 
 
 def mark(data: bytes) -> tuple[int, int]:
     """A message within the transcript: (offset of what follows, bytes missing from there on)."""
     said = _decoded(data, _Mark)
-    return said.offset, said.gap or 0
+    gap = said.gap or 0
+    if said.offset + gap > FURTHEST:
+        raise _nonsense("a gap beyond the furthest place of a transcript")
+    return said.offset, gap
+
+
+def check_known(place: int, status: AgentStatus) -> None:
+    """LinkError when output is said to go on where the agent, by its own status, has not been yet."""
+    if place > status.end:
+        raise _nonsense(f"output at byte {place}, when there are {status.end} bytes")
 
 
 def activity(said: dict[str, Any]) -> Activity:
@@ -180,7 +195,7 @@ def _decoded(data: bytes, kind: type[T]) -> T:
         raise _nonsense(problem) from None
 
 
-def _nonsense(problem: Exception) -> LinkError:
+def _nonsense(problem: Exception | str) -> LinkError:
     return LinkError(
         f"agentctl answered what its protocol does not allow: {problem}",
         hint="something else may speak for it; reset the session to get a Pod with this release's helper",
