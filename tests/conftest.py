@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -94,12 +95,22 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Threaded | No
 
 
 @pytest.fixture(scope="session")
+def short() -> Iterator[Path]:
+    """A folder whose path is short enough for unix sockets."""
+    with tempfile.TemporaryDirectory(prefix="moorage-e", dir=testrun.new_dir().parent) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
 def cluster(
-    pytestconfig: pytest.Config, embedded: Threaded | None, tmp_path_factory: pytest.TempPathFactory
+    pytestconfig: pytest.Config,
+    embedded: Threaded | None,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
 ) -> RealCluster:
     """The cluster of this run. With tests marked `node` among the selected ones it has a real node."""
     if embedded is not None:
-        return as_real(embedded, tmp_path_factory.mktemp("kubeconfig"))
+        return as_real(embedded, tmp_path_factory.mktemp("kubeconfig"), request.getfixturevalue("short"))
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     if capture is None:
         return testrun.acquire(pytestconfig.stash[NODES])
@@ -134,9 +145,8 @@ def namespace(cluster: RealCluster, request: pytest.FixtureRequest) -> Iterator[
 
 @pytest.fixture
 def local_cluster(cluster: RealCluster) -> Cluster:
-    """The launcher's own cluster, for what a kubeconfig cannot do: audit log, volumes on disk, restarts."""
-    if os.environ.get(EMBEDDED) == "1":
-        pytest.skip("needs the launcher's own cluster, not the embedded one")
+    """The launcher's own cluster, for what a kubeconfig cannot do: audit log, volumes on disk, restarts.
+    Of the embedded one: images, the processes of containers, certificates."""
     if cluster.local is None:
         pytest.skip("needs the launcher's own cluster, not MOORAGE_TEST_KUBECONFIG")
     return cluster.local

@@ -206,6 +206,10 @@ class Cluster:
             stdin=stdin,
         )
 
+    def ctr(self, node: int, *args: str) -> str:
+        """Run containerd's own client on a node, in the namespace of Kubernetes."""
+        return run(self.bin / "ctr", "-a", self.dir / f"n{node}/ctd.sock", "-n", "k8s.io", *args)
+
 
 class Died(RuntimeError):
     """A component ended by itself. Not a Failure: waiting must stop at once."""

@@ -46,7 +46,7 @@ def up_node(cluster: Cluster, node: int) -> None:
 
 def ctr(cluster: Cluster, node: int, *args: str) -> str:
     """Run containerd's own client on a node, in the namespace of Kubernetes."""
-    return run(cluster.bin / "ctr", "-a", cluster.dir / f"n{node}/ctd.sock", "-n", "k8s.io", *args)
+    return cluster.ctr(node, *args)
 
 
 def import_image(cluster: Cluster, archive: Path) -> str:

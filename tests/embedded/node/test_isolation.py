@@ -152,3 +152,40 @@ async def test_a_killed_main_process_is_a_restart_that_keeps_the_volumes_and_a_r
     )
     assert status_of(pod)["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
     assert await isolated.sh("cat /workspace/f; ls -A /run/moorage") == "kept"
+
+
+async def test_a_memory_volume_holds_what_it_may_for_all_containers_and_until_the_machine_is_off(
+    isolated: World,
+) -> None:
+    small: Json = {"name": "m", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
+    both = [container(mounts={"m": "/m"}), container(name="side", mounts={"m": "/m"})]
+    await isolated.start(volumes=[small], containers=both)
+    await isolated.until("p", lambda pod: "running" in state(pod, "side"))
+    fill = (
+        "head -c 2000000 /dev/zero > /m/f 2>/dev/null && echo all; stat -c %s /m/f; rm /m/f; echo kept > /m/g"
+    )
+    assert await isolated.sh(fill) == str(1 << 20)
+    assert await isolated.sh("cat /m/g", container="side") == "kept"
+    await isolated.run(["kill", "-TERM", "1"])
+    await isolated.until("p", lambda pod: status_of(pod).get("restartCount") == 1 and "running" in state(pod))
+    assert await isolated.sh("cat /m/g") == "kept"
+    await asyncio.wait_for(isolated.node.reboot(), 60)
+    await isolated.until("p", lambda pod: status_of(pod).get("restartCount") == 2 and "running" in state(pod))
+    assert await isolated.sh("ls -A /m") == ""
+
+
+async def test_what_outgrows_its_containers_memory_limit_is_killed_and_counted_and_nothing_else_is(
+    isolated: World,
+) -> None:
+    limited = container(resources={"limits": {"memory": "64Mi"}})
+    pod = await isolated.start(containers=[limited, container(name="side")])
+    await isolated.until("p", lambda pod: "running" in state(pod, "side"))
+    grow = "head -c 1000000000 /dev/zero | tail -c 1000000000; echo $?"
+    grow += "; grep oom_kill /sys/fs/cgroup/memory.events"
+    assert (await isolated.sh(grow)).splitlines()[-2:] == ["137", "oom_kill 1"]
+    assert (await isolated.sh(grow)).splitlines()[-2:] == ["137", "oom_kill 2"]
+    freely = "head -c 100000000 /dev/zero | tail -c 100000000 | wc -c"
+    assert await isolated.sh(freely, container="side") == "100000000"
+    again = isolated.pod()
+    assert [status_of(each, "side")["restartCount"] for each in (pod, again)] == [0, 0]
+    assert status_of(again)["containerID"] == status_of(pod)["containerID"]

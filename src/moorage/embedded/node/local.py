@@ -124,6 +124,11 @@ class LocalNode:
         await self.destroy()
         await self.start(objects)
 
+    def processes(self) -> dict[str, int]:
+        """The first process of each running container, by the container's id."""
+        attempts = [worker.last(name) for worker in self._workers.values() for name in worker.attempts]
+        return {each.id: each.pid for each in attempts if each is not None and each.running}
+
     async def out_of_memory(self, pod: Json, container: str) -> None:
         """Kill a container as its memory limit would; there is no cgroup to do it."""
         worker, attempt = self._running(pod, container)
@@ -223,7 +228,7 @@ class LocalNode:
         worker = self._worker(pod)
         socket = link_socket(worker.pod, worker.sources)
         if port == owned.AGENTCTL_PORT and socket is not None:
-            return SocketStream(await connect_unix(socket))
+            return SocketStream(await connect_unix(worker.shim.seen(socket)))
         return SocketStream(await asyncio.open_connection("127.0.0.1", port))
 
     def _worker(self, pod: Json) -> Worker:

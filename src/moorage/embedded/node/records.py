@@ -29,6 +29,7 @@ class Attempt:
     signal: int = 0
     reason: str = ""
     message: str = ""
+    pid: int = 0
 
     @property
     def running(self) -> bool:
@@ -58,6 +59,7 @@ def attempt_from(record: Mapping[str, Any]) -> Attempt:
         signal=int(record.get("signal", 0)),
         reason=record.get("reason", ""),
         message=record.get("message", ""),
+        pid=int(record.get("pid", 0)),
     )
 
 

@@ -62,6 +62,13 @@ class Shim:
             said = (self.folder / "shim.log").read_text(errors="replace").strip().splitlines()
             raise NodeError(f"the Pod's shim did not start: {said[-1] if said else 'it said nothing'}")
 
+    def seen(self, path: Path) -> Path:
+        """A path as the shim sees it, which has mounts of its own. Raises OSError when it does not run."""
+        if self._mode == "plain":
+            return path
+        pid = int((self.folder / "shim.pid").read_text())
+        return Path(f"/proc/{pid}/root{path.resolve()}")
+
     async def answers(self) -> bool:
         try:
             _, writer = await connect_unix(self.folder / "shim.sock")

@@ -19,7 +19,7 @@ from moorage.embedded.node.records import attempt_folder
 from moorage.embedded.node.runtime.plain import paths, plain_spec
 from moorage.embedded.node.runtime.spec import Place, Spec, container_spec, make_folder
 from moorage.embedded.node.shims import Shim
-from moorage.embedded.node.volumes import Volumes
+from moorage.embedded.node.volumes import Volumes, memory_limits
 
 PLACES = ".places.json"
 """After the path of agentctl's folder: a file that says where its things are here."""
@@ -106,7 +106,7 @@ class Starter:
     ) -> tuple[Spec, Place]:
         attempt = attempt_folder(self._folder, container["name"], number)
         shutil.rmtree(attempt, ignore_errors=True)  # a start that was cut short
-        place = Place(attempt, sources, hidden=self._parts.hidden)
+        place = Place(attempt, sources, hidden=self._parts.hidden, memory=memory_limits(pod))
         lookup = self._volumes.lookup(pod["metadata"].get("namespace", ""))
         try:
             if container.get("volumeDevices"):

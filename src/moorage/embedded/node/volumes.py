@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from moorage.core.kinds import CLAIMS, CONFIG_MAPS, SECRETS, Json, Resource
+from moorage.core.quantities import parse_quantity
 from moorage.embedded.node import payloads
 from moorage.embedded.node.environment import ConfigMissing, Lookup, expand
 from moorage.embedded.seam import Objects
@@ -80,6 +81,21 @@ class Volumes:
         given = (volume.get("spec") or {}).get("hostPath") or (volume.get("spec") or {}).get("local") or {}
         path = Path(str(given["path"])) if given.get("path") else self._claims / str(volume_name)
         return _folder(path, 0o755, group)
+
+
+def memory_limits(pod: Json) -> dict[str, int]:
+    """Bytes that fit into memory volumes, by name. One that a container sees only a part of (``subPath``) has
+    no limit: the part is made before its tmpfs would be."""
+    containers = [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or [])]
+    mounts = [mount for container in containers for mount in container.get("volumeMounts") or []]
+    parts = {each["name"] for each in mounts if each.get("subPath") or each.get("subPathExpr")}
+    found = {}
+    for volume in pod["spec"].get("volumes") or []:
+        source = volume.get("emptyDir") or {}
+        size = parse_quantity(str(source.get("sizeLimit") or "0"))
+        if source.get("medium") == "Memory" and size and volume["name"] not in parts:
+            found[volume["name"]] = int(size)
+    return found
 
 
 def _group(pod: Json) -> int | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from moorage.core.kinds import Json
+from moorage.core.quantities import parse_quantity
 from moorage.embedded.node.environment import ConfigMissing, Lookup, argv, container_env
 from moorage.embedded.node.images import Image
 from moorage.embedded.node.volumes import mount_source
@@ -32,11 +33,12 @@ Spec = dict[str, Any]
 @dataclass(frozen=True)
 class Place:
     """Where a container's things are. ``attempt``: the folder of this start; ``hidden``: what no container
-    may see."""
+    may see; ``memory``: bytes that fit into a memory volume."""
 
     attempt: Path
     volumes: Mapping[str, Path]
     hidden: tuple[Path, ...]
+    memory: Mapping[str, int]
 
 
 def container_spec(
@@ -66,6 +68,8 @@ def container_spec(
             "read_only": bool(context.get("readOnlyRootFilesystem")),
         },
         "mounts": _mounts(container, place, env),
+        "memory": [{"path": str(place.volumes[name]), "size": size} for name, size in place.memory.items()],
+        "memory_limit": _memory_limit(container),
         "hostname": host_name(pod),
         "cgroup": str(place.attempt / "cgroup"),
         "share_pid": bool(pod["spec"].get("shareProcessNamespace")),
@@ -99,12 +103,18 @@ def make_folder(place: Place, spec: Spec, container: Json) -> None:
     """The files that a start needs in its folder: termination message and cgroup."""
     cgroup = place.attempt / "cgroup"
     cgroup.mkdir(parents=True)
-    limit = ((container.get("resources") or {}).get("limits") or {}).get("memory")
+    limit = _memory_limit(container)
     for name, text in {**CGROUP, "memory.max": f"{limit or 'max'}\n"}.items():
         (cgroup / name).write_text(text)
     termination = place.attempt / "termination"
     termination.touch()
     termination.chmod(0o666)
+
+
+def _memory_limit(container: Json) -> int:
+    """Bytes; 0: none."""
+    limits = (container.get("resources") or {}).get("limits") or {}
+    return int(parse_quantity(str(limits.get("memory", "0"))) or 0)
 
 
 def container_user(pod: Json, container: Json, image: Image) -> Spec:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import reap, syscalls
+from . import memory, reap, syscalls
 from .journal import Journal
 from .loop import READ, Loop
 from .spawn import Stdio, build_tree, spawn
@@ -44,6 +44,8 @@ class Container:
         self._told = -1
         self._ended = False
         self._status = 0
+        self.limit = int(spec["memory_limit"]) if spec["mode"] != "plain" else 0
+        self._kills: frozenset[int] = frozenset()
         self._journal: Journal | None = None
 
     def start(self) -> None:
@@ -53,6 +55,8 @@ class Container:
         stdio = Stdio(inputs[0], out[1], err[1], self.spec["tty"])
         settle = (lambda: build_tree(self.spec)) if self.spec["mode"] != "plain" else (lambda: None)
         try:
+            if self.spec["mode"] != "plain":
+                memory.limit(self.spec["memory"])
             done = spawn(self.spec, stdio, self._leave, settle, self._open_namespaces)
         except Exception as error:
             for fd in (out[0], err[0], inputs[1]):
@@ -143,13 +147,22 @@ class Container:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
-    def out_of_memory(self) -> None:
-        """What the kernel does at a memory limit, on a node that has none to set."""
-        self.record["reason"] = "OOMKilled"
+    def out_of_memory(self, pid: int = 0) -> None:
+        """Kill a process (0: the first) as the kernel does at a memory limit. The count comes first: whoever
+        learns of the end looks there."""
+        kills, self._kills = self._kills | {pid or self.pid}, self._kills
+        if kills == self._kills:
+            return  # killed already, and not gone yet
+        self._kills, count = kills, len(kills)
         events = os.path.join(self.spec["cgroup"], "memory.events")
         with contextlib.suppress(OSError), open(events, "w") as file:
-            file.write("low 0\nhigh 0\nmax 1\noom 1\noom_kill 1\noom_group_kill 0\n")
-        self.signal(signal.SIGKILL)
+            file.write(f"low 0\nhigh 0\nmax {count}\noom {count}\noom_kill {count}\noom_group_kill 0\n")
+        if pid in (0, self.pid):
+            self.record["reason"] = "OOMKilled"
+            self.signal(signal.SIGKILL)
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def reaped(self, status: int) -> None:
         """Its process (or keeper) has ended with that wait status."""

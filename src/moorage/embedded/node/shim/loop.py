@@ -9,6 +9,7 @@ import contextlib
 import os
 import selectors
 import signal
+import time
 from collections.abc import Callable
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
@@ -26,6 +27,7 @@ class Loop:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self.on_child: Callable[[int, int], None] = lambda pid, status: None
         self.idle: Callable[[], None] = lambda: None
+        self.look: Callable[[], float] = lambda: 0.0
         self.running = True
         self.watch(self._read, READ, self._woken)
 
@@ -43,14 +45,20 @@ class Loop:
             self._selector.unregister(fd)
 
     def run(self, look_every: float) -> None:
-        """Until ``running`` is cleared. ``idle`` is called when nothing happened for that many seconds."""
+        """Until ``running`` is cleared. ``idle`` is called when nothing happened for that many seconds at
+        most; ``look`` when something did, and after as many seconds as it returned (0: it waits for that)."""
+        due = 0.0
         while self.running:
-            ready = self._selector.select(look_every)
+            wait = max(0.0, due - time.monotonic()) if due else look_every
+            ready = self._selector.select(min(wait, look_every))
             for key, events in ready:
                 if self._selector.get_map().get(key.fd) is key:
                     key.data(events)
             if not ready:
                 self.idle()
+            if not due or time.monotonic() >= due:
+                again = self.look()
+                due = time.monotonic() + again if again else 0.0
 
     def _woken(self, _: int) -> None:
         with contextlib.suppress(BlockingIOError):

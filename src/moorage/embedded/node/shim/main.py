@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 
-from . import syscalls
+from . import memory, oom, syscalls
 from .loop import READ, Loop
 from .server import Connection, Pod
 from .spawn import START_LIMIT
@@ -44,6 +44,7 @@ def main() -> None:
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     if mode == "namespaces":
         enter_user_namespace()
+        memory.enter_mount_namespace()
     syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
     _serve(write)
 
@@ -62,6 +63,7 @@ def _serve(ready: int) -> None:
         pod.end()
 
     loop.idle = look
+    loop.look = lambda: oom.look(pod.containers.values())
     with contextlib.suppress(FileNotFoundError):
         os.unlink(SOCKET)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
