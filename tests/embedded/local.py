@@ -1,7 +1,8 @@
 """In place of the launcher's own cluster, for tests of what a kubeconfig cannot do: the embedded one.
 
-Used by ``running.as_real``, for the fixture ``local_cluster``. Such tests ask containerd's client on a node for images and processes;
-here the node is asked for the same, in the same words, and nothing else is understood.
+Used by ``running.as_real``, for the fixture ``local_cluster``. Such tests ask containerd's client on a node
+for images and processes; here the node is asked for the same, in the same words, and nothing else is
+understood.
 """
 
 from __future__ import annotations
