@@ -212,6 +212,9 @@ class Scripted:
     async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView:
         return await self._act("archive", name, report, force)
 
+    async def known(self, name: str) -> None:
+        self._view(name)
+
     async def remove(
         self, name: str, report: Report, *, force: bool = False, dry_run: bool = False
     ) -> Removal:

@@ -55,11 +55,18 @@ def test_a_dry_run_lists_and_removes_nothing(cli: Cli) -> None:
     assert cli.verbs.names("remove") == []
 
 
-def test_one_unknown_name_ends_it_before_anything_is_asked_or_removed(cli: Cli) -> None:
-    result = cli("rm", "brisk-otter", "brisk-oter")
+@pytest.mark.parametrize("flag", [[], ["-y"], ["--force"], ["--dry-run"]], ids=" ".join)
+def test_one_unknown_name_ends_it_before_anything_is_asked_or_removed(cli: Cli, flag: list[str]) -> None:
+    result = cli("rm", *flag, "brisk-otter", "brisk-oter")
     assert result.code == 3
     assert "hint: did you mean brisk-otter?" in result.err
     assert cli.verbs.names("remove") == []
+
+
+@pytest.mark.parametrize("flag", [[], ["-y"], ["--force"]], ids=" ".join)
+def test_one_unknown_name_ends_it_before_anything_is_asked_or_archived(cli: Cli, flag: list[str]) -> None:
+    assert cli("archive", *flag, "brisk-otter", "brisk-oter").code == 3
+    assert cli.verbs.names("archive") == []
 
 
 def test_a_failure_in_the_middle_does_not_keep_the_rest_and_is_the_code(cli: Cli) -> None:

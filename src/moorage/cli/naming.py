@@ -61,3 +61,13 @@ async def suggest(sessions: SessionVerbs, error: MoorageError, name: str) -> Non
         return
     near = nearest(name, [view.session.name for view in views])
     error.hint = f"did you mean {near}?" if near else "`moorage ls` lists the sessions there are"
+
+
+async def all_known(sessions: SessionVerbs, names: Sequence[str]) -> None:
+    """NotFound for the first name that no session has: one slip of the pen, and nothing is removed."""
+    for name in dict.fromkeys(names):
+        try:
+            await sessions.known(name)
+        except MoorageError as error:
+            await suggest(sessions, error, name)
+            raise

@@ -170,6 +170,9 @@ class SessionVerbs(Protocol):
 
     async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView: ...
 
+    async def known(self, name: str) -> None:
+        """NotFound when no session on record has this name or id. Asks no cluster."""
+
     async def remove(
         self, name: str, report: Report, *, force: bool = False, dry_run: bool = False
     ) -> Removal: ...

@@ -124,6 +124,12 @@ class Verbs:
             return await view(self._parts, session)
         return await self._wish(name, Desired.ARCHIVED, report, force=force)
 
+    async def known(self, name: str) -> None:
+        try:
+            await self._get(name)
+        except StoreError:
+            await unreadable.find(self._parts, name)
+
     async def remove(
         self, name: str, report: Report, *, force: bool = False, dry_run: bool = False
     ) -> Removal:

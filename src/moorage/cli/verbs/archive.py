@@ -6,11 +6,10 @@ import click
 
 from moorage.cli.command import Call, verb
 from moorage.cli.confirm import confirm_removal
-from moorage.cli.naming import for_each, suggest
+from moorage.cli.naming import all_known, for_each
 from moorage.cli.progress import ProgressPrinter
 from moorage.cli.shapes import session_object
 from moorage.cli.verbs import VERBS
-from moorage.core.errors import MoorageError
 
 
 @verb(
@@ -28,14 +27,9 @@ from moorage.core.errors import MoorageError
 async def command(call: Call, names: tuple[str, ...], yes: bool, force: bool) -> int:
     report = ProgressPrinter(call.terminal)
     async with call.sessions() as sessions:
+        await all_known(sessions, names)
         if not (yes or force):
-            plans = []
-            for name in dict.fromkeys(names):
-                try:
-                    plans.append(await sessions.remove(name, report, dry_run=True))
-                except MoorageError as error:
-                    await suggest(sessions, error, name)
-                    raise
+            plans = [await sessions.remove(name, report, dry_run=True) for name in dict.fromkeys(names)]
             await confirm_removal(call, "archive", plans, names)
 
         async def act(name: str) -> dict[str, object]:

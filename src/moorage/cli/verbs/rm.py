@@ -8,12 +8,12 @@ import click
 
 from moorage.cli.command import Call, verb
 from moorage.cli.confirm import confirm_removal, removal_lines
-from moorage.cli.naming import for_each, none_found, suggest
+from moorage.cli.naming import all_known, for_each, none_found
 from moorage.cli.output import print_list
 from moorage.cli.progress import ProgressPrinter
 from moorage.cli.shapes import removal_object
 from moorage.cli.verbs import VERBS
-from moorage.core.errors import MoorageError, UsageError
+from moorage.core.errors import UsageError
 from moorage.ports.sessions import Removal, Report, SessionVerbs
 
 
@@ -53,6 +53,8 @@ async def command(
             if not chosen:
                 call.terminal.say(none_found(namespace))
                 return 0
+        else:
+            await all_known(sessions, names)
         if dry_run or not (yes or force):
             plans = await _plans(sessions, chosen, report, force)
             if dry_run:
@@ -67,15 +69,10 @@ async def command(
 
 
 async def _plans(sessions: SessionVerbs, names: Sequence[str], report: Report, force: bool) -> list[Removal]:
-    """What removing each would do; one unknown name ends it all before anything was removed."""
-    plans = []
-    for name in dict.fromkeys(names):
-        try:
-            plans.append(await sessions.remove(name, report, force=force, dry_run=True))
-        except MoorageError as error:
-            await suggest(sessions, error, name)
-            raise
-    return plans
+    """What removing each would do."""
+    return [
+        await sessions.remove(name, report, force=force, dry_run=True) for name in dict.fromkeys(names)
+    ]
 
 
 def _show(call: Call, plans: list[Removal]) -> None:
