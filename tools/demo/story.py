@@ -7,35 +7,29 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tools.live_cluster import LiveCluster
+from tools.demo.places import Place, environment
 
 T = TypeVar("T")
 PATIENCE = 120.0
-TEMPLATE = """\
-apiVersion: v1
-kind: PodTemplate
-metadata: {name: demo}
-template:
-  spec:
-    terminationGracePeriodSeconds: 5
-    containers:
-    - name: agent
-      image: localhost/busybox:test
-      imagePullPolicy: Never
-"""
 AGENT = """\
-[ -e notes.txt ] || echo "$(find . -type f | wc -l) files seen" > notes.txt
+[ -e notes.txt ] || echo "$(ls | wc -l) entries seen" > notes.txt
 echo "agent: $(cat notes.txt)"
 n=0; while :; do n=$((n+1)); echo "agent: still working, $n"; sleep 1; done
 """
-HASH = "find . -type f -exec sha256sum {} + | sort | sha256sum | cut -d' ' -f1"
+HASH = """\
+h() {
+  sha256sum "$1"/* "$1"/.[!.]* 2>/dev/null
+  for d in "$1"/*/ "$1"/.[!.]*/; do [ ! -d "$d" ] || [ -L "${d%/}" ] || h "${d%/}"; done
+}
+h . | sort | sha256sum | cut -d' ' -f1
+"""
+"""One sum of all files, with nothing but sh and coreutils."""
 
 
 class Unexpected(Exception):
@@ -45,13 +39,11 @@ class Unexpected(Exception):
 class Story:
     """Runs the command line of this checkout in a data folder of its own. ``quiet``: narrate on stderr."""
 
-    def __init__(self, cluster: LiveCluster, source: str, *, quiet: bool) -> None:
-        self._cluster, self._source = cluster, source
+    def __init__(self, place: Place, source: str, *, quiet: bool) -> None:
+        self._place, self._source = place, source
         self._out = sys.stderr if quiet else sys.stdout
-        self._folder = tempfile.TemporaryDirectory(prefix="moorage-demo-")
-        self._template = Path(self._folder.name) / "pod.yaml"
-        self._template.write_text(TEMPLATE)
-        self._env = {**os.environ, "MOORAGE_DATA_DIR": f"{self._folder.name}/data"}
+        self._env = environment(place)
+        self._begun = self._gone = False
         self.states: list[str] = []
         self.timings: dict[str, float] = {}
         self.hashes: dict[str, str] = {}
@@ -63,7 +55,8 @@ class Story:
 
     def command(self, *words: str) -> str:
         """One moorage command; its stdout. Its progress goes where we narrate."""
-        self.say(f"$ moorage {' '.join(words)}")
+        shown = [*words[:-1], "'…'"] if words[-1] in (HASH, AGENT) else words
+        self.say(f"$ moorage {' '.join(shown)}")
         done = subprocess.run(
             [sys.executable, "-m", "moorage", *words],
             env=self._env,
@@ -107,9 +100,9 @@ class Story:
         self._delete()
 
     def _start(self) -> None:
-        place = ["--kubeconfig", self._cluster.kubeconfig, "-n", self._cluster.namespace]
-        where = ["--template", str(self._template), "--source", self._source, "--name", "demo"]
-        client = self.step("start", lambda: self._run_until("still working, 2", [*place, *where]))
+        self._begun = True
+        words = [*self._place.flags, "--source", self._source, "--name", "demo"]
+        client = self.step("start", lambda: self._run_until("still working, 2", words))
         self.say("  (the client is killed; the agent runs on)")
         client.kill()
         client.wait()
@@ -159,7 +152,9 @@ class Story:
         attached = self._attach()
         uid, started = self.second["pod"]["uid"], self._started_at()
         self.say("$ kill -9 (the container's main process, on the node)")
-        for pid in main_processes(uid):
+        pids = main_processes(uid)
+        self.expect(bool(pids), "the main process is found")
+        for pid in pids:
             os.kill(pid, signal.SIGKILL)
         self.step("recover", lambda: self._until_started_after(started))
         attached.kill()
@@ -198,18 +193,18 @@ class Story:
     def _delete(self) -> None:
         self.step("delete", lambda: self.command("rm", "-y", "demo"))
         end = time.monotonic() + PATIENCE
-        while (left := self._cluster.objects()) and time.monotonic() < end:
+        while (left := self._place.objects()) and time.monotonic() < end:
             time.sleep(0.2)  # a volume is released a moment after its claim
         self.left = left
         self.expect(not left, "nothing is left in the cluster")
         self.expect(self.command("ls", "-q") == "", "no session is left on record")
+        self._gone = True
 
     def tidy(self) -> None:
-        """After a failure: remove what is still there."""
-        if self.failed:
+        """After a failure or Ctrl-C: remove what is still there."""
+        if self._begun and not self._gone:
             words = [sys.executable, "-m", "moorage", "rm", "-y", "--force", "demo"]
             subprocess.run(words, env=self._env, check=False, stdout=self._out, stderr=self._out)
-        self._folder.cleanup()
 
     def summary(self) -> dict[str, Any]:
         """The object that ``--json`` prints."""
@@ -224,7 +219,7 @@ class Story:
 
 
 def main_processes(pod_uid: str) -> list[int]:
-    """The agentctl processes of one Pod, as this machine's process table shows them (needs root)."""
+    """The agentctl processes of one Pod, as this machine's process table shows them."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
