@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import os
+import signal
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +17,7 @@ from aiohttp import web
 
 from moorage.core.errors import ApiError, UsageError
 from moorage.core.kinds import NAMESPACES
-from moorage.kube import in_cluster
+from moorage.kube import exec_plugin, in_cluster
 from moorage.kube.access import FILE_CHECK, TOKEN_FILE_AGE, Access
 from moorage.kube.exec_plugin import blank_tokens, exec_info
 from moorage.kube.target import ExecPlugin, Inline, Login, Target, Trust
@@ -172,6 +174,32 @@ async def test_a_plugin_that_cannot_help_is_named_and_nothing_is_sent(
     assert api.requests == []
 
 
+async def test_a_plugin_that_prints_without_end_is_ended(api: Any, plugin: Any) -> None:
+    with pytest.raises(ApiError, match="printed far too much"):
+        await api.cluster(plugin(script="exec yes")).get(NAMESPACES, "n")
+    assert api.requests == []
+
+
+async def test_a_plugin_that_leaves_a_process_with_its_stdout_is_not_waited_for(
+    api: Any, accepts: Any, plugin: Any, tmp_path: Path
+) -> None:
+    accepts("t1")
+    (tmp_path / "credential").write_text(credential("t1"))
+    script = f"sleep 300 & echo $! > {tmp_path}/left; cat {tmp_path}/credential"
+    try:
+        assert await api.cluster(plugin(script=script)).get(NAMESPACES, "n") == NAMESPACE
+    finally:
+        os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)  # it was left alone
+
+
+async def test_a_plugin_that_takes_too_long_is_said_to(
+    api: Any, plugin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exec_plugin, "TIMEOUT", 0.0)
+    with pytest.raises(ApiError, match="did not finish"):
+        await api.cluster(plugin(script="exec sleep 300")).get(NAMESPACES, "n")
+
+
 async def test_a_missing_plugin_shows_the_install_hint(api: Any) -> None:
     user = {"exec": {"apiVersion": V1BETA1, "command": "no-such-plugin", "installHint": "get it from us"}}
     with pytest.raises(ApiError, match="no-such-plugin is not installed") as caught:
@@ -204,9 +232,30 @@ def test_a_plugin_is_told_about_the_cluster_only_where_it_asks() -> None:
     }
 
 
-def test_what_could_be_a_token_is_blanked_in_a_plugins_words() -> None:
-    said = b"error: token eyJhbGciOiJSUzI1NiIsImtpZCI6.abc expired\nplease log in"
-    assert blank_tokens(said) == "error: token … expired please log in"
+SAID: dict[str, tuple[str, str]] = {
+    "a long token": (
+        "error: token eyJhbGciOiJSUzI1NiIsImtpZCI6.abc expired\nplease log in",
+        "error: token … expired please log in",
+    ),
+    "a short token": ("token pw12 is not good", "token … is not good"),
+    "a short code": ("the code was 123456", "the code was …"),
+    "a header": ("sent Authorization: Bearer pw", "sent Authorization: *** ***"),
+    "a bearer": ("tried bearer pw.", "tried bearer ***"),
+    "an assignment": ("password=pw&user=x", "password=***&user=x"),
+    "JSON": ('{"access_token": "pw", "a": 1}', '{"access_token": ***, "a": 1}'),
+    "a login in a URL": ("GET https://bob:pw@h/", "GET https://***@h/"),
+    "terminal escapes": ("\x1b[31mno session\x1b[0m", "no session"),
+    "only words": ("the token expired, the key is missing", "the token expired, the key is missing"),
+}
+
+
+@pytest.mark.parametrize(("said", "shown"), SAID.values(), ids=SAID.keys())
+def test_what_could_be_a_secret_is_blanked_in_a_plugins_words(said: str, shown: str) -> None:
+    assert blank_tokens(said.encode()) == shown
+
+
+def test_of_a_plugins_words_the_last_are_shown() -> None:
+    assert blank_tokens(b"first " * 1000 + b"and last") == (" first" * 100 + " and last")[-300:]
 
 
 async def test_a_static_token_that_is_refused_is_not_sent_twice(api: Any, accepts: Any) -> None:

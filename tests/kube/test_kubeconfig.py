@@ -364,3 +364,15 @@ def test_names_for_completion_never_fail(tmp_path: Path) -> None:
     bad.write_text("{")
     assert kubeconfig.context_names(str(good), {}) == ["x"]
     assert kubeconfig.context_names(str(bad), {}) == []
+
+
+@pytest.mark.parametrize(
+    "server",
+    [f"https://bob:{SECRET}@h:6443", f"https://{SECRET}@h", f"bob:{SECRET}@h", f"https://h/?token={SECRET}"],
+)
+def test_a_login_in_the_address_of_a_server_is_refused_and_not_shown(tmp_path: Path, server: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        load(tmp_path, GOOD.replace("https://api.example:6443", server))
+    (problem,) = caught.value.problems
+    assert (problem.field, problem.code) == ("clusters[name=c].cluster.server", "unsupported")
+    assert SECRET not in str(caught.value) + repr(problem)

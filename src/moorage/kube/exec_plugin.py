@@ -6,8 +6,6 @@ printed on stderr is shown shortened, with everything that could be a token blan
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import datetime
 import os
 import re
@@ -17,8 +15,11 @@ from typing import Any
 
 import msgspec
 
+from moorage.core.cleaning import clean
 from moorage.core.errors import ApiError
+from moorage.core.redaction import Redactor
 from moorage.kube.answers import not_sent
+from moorage.kube.bounded_process import run_bounded
 from moorage.kube.target import Environment, ExecPlugin, Inline, Target
 
 TIMEOUT = 60.0
@@ -26,7 +27,14 @@ TIMEOUT = 60.0
 INTERACTIVE_TIMEOUT = 600.0
 """Seconds for a run in which a person may have to log in."""
 MAX_OUTPUT = 1024 * 1024
+"""Bytes of stdout; a plugin that prints more is ended."""
+_SHOWN = 300
+"""Characters of stderr that are shown."""
 _TOKEN_LIKE = re.compile(r"[A-Za-z0-9+/_.=~-]{20,}")
+_NAMED_SECRET = re.compile(
+    r"(?i)(?P<name>\b(?:token|secret|passw(?:or)?d|passphrase|key|code|otp|pin)s?\b(?:\s+(?:is|was))?)\s+(?=\S*\d)\S+"
+)
+"""A word with a digit after one that announces a secret: "token abc123"."""
 
 
 @dataclass(frozen=True)
@@ -111,43 +119,29 @@ def read_credential(plugin: ExecPlugin, output: bytes) -> PluginCredential:
 
 
 async def _output(plugin: ExecPlugin, env: dict[str, str], interactive: bool) -> bytes:
+    limit = INTERACTIVE_TIMEOUT if interactive else TIMEOUT
+    words = [plugin.command, *plugin.args]
     try:
-        process = await asyncio.create_subprocess_exec(
-            plugin.command,
-            *plugin.args,
-            env=env,
-            stdin=None if interactive else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=None if interactive else asyncio.subprocess.PIPE,
-            limit=MAX_OUTPUT,
-        )
+        printed = await run_bounded(words, env, interactive=interactive, seconds=limit, most=MAX_OUTPUT)
     except OSError as error:
         why = "is not installed" if isinstance(error, FileNotFoundError) else f"cannot run: {error.strerror}"
         hint = plugin.install_hint or "install it, or correct users[].user.exec.command"
         raise _fault(plugin, why, hint) from None
-    limit = INTERACTIVE_TIMEOUT if interactive else TIMEOUT
-    try:
-        async with asyncio.timeout(limit):
-            output, errors = await process.communicate()
-    except TimeoutError:
-        raise _fault(plugin, f"did not finish within {limit:.0f} seconds") from None
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    if process.returncode != 0:
-        said = blank_tokens(errors or b"")
-        raise _fault(plugin, f"failed with exit code {process.returncode}" + (f": {said}" if said else ""))
-    if len(output) > MAX_OUTPUT:
+    if printed.too_much:
         raise _fault(plugin, "printed far too much on stdout")
-    return output
+    if printed.exit_code is None:
+        raise _fault(plugin, f"did not finish within {limit:.0f} seconds")
+    if printed.exit_code != 0:
+        said = blank_tokens(printed.errors)
+        raise _fault(plugin, f"failed with exit code {printed.exit_code}" + (f": {said}" if said else ""))
+    return printed.output
 
 
 def blank_tokens(errors: bytes) -> str:
-    """The end of a plugin's stderr, on one line, with long token-like words removed."""
-    text = " ".join(errors.decode("utf-8", "replace").split())
-    return _TOKEN_LIKE.sub("…", text)[-300:]
+    """The end of a plugin's stderr, on one line, without what is, or could be, a credential."""
+    text = _TOKEN_LIKE.sub("…", " ".join(errors.decode("utf-8", "replace").split()))
+    text = _NAMED_SECRET.sub(r"\g<name> …", Redactor().text(text))
+    return clean(text[-2 * _SHOWN :])[-_SHOWN:]
 
 
 def _text(plugin: ExecPlugin, status: dict[str, Any], field: str) -> str:

@@ -119,7 +119,7 @@ def cluster_of(cluster: Entry) -> tuple[str, Trust, str, Any]:
     server = cluster.text("server")
     if not server:
         raise cluster.fault("server", "required", "the cluster has no server address")
-    server = _url(cluster, "server", server, ("https", "http"))
+    server = _without_login(cluster, _url(cluster, "server", server, ("https", "http")))
     proxy_url = cluster.text("proxy-url")
     if proxy_url:
         proxy_url = _url(cluster, "proxy-url", proxy_url, ("http", "https"))
@@ -153,6 +153,19 @@ def _url(entry: Entry, field: str, value: str, schemes: tuple[str, ...]) -> str:
             "use " + " or ".join(schemes),
         )
     return full.rstrip("/")
+
+
+def _without_login(cluster: Entry, server: str) -> str:
+    """No supported Kubernetes takes a login from its address, and addresses are shown and recorded."""
+    parts = urlsplit(server)
+    if "@" in parts.netloc or "?" in server or "#" in server:
+        raise cluster.fault(
+            "server",
+            "unsupported",
+            "holds a login, a query or a fragment, which could be a credential and would be recorded",
+            "leave only scheme, host, port and path; credentials belong to users[].user",
+        )
+    return server
 
 
 def _exec_config(cluster: Entry) -> Any:
