@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from moorage.core.errors import ApiProblem, Conflict, MoorageError, SessionFailed
-from moorage.core.kinds import CLAIMS, NAMESPACES, STORAGE_CLASSES, VOLUMES, Json, Resource
+from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, STORAGE_CLASSES, VOLUMES, Json, Resource
+from moorage.core.owned import SESSION_LABEL
 from moorage.core.session import WorkspaceMode, WorkspaceSpec
 from moorage.ports.sessions import LaunchRequest
 
@@ -128,6 +129,70 @@ async def test_the_claim_of_another_session_is_never_taken(stage: Stage) -> None
 async def test_a_claim_of_the_same_name_in_a_namespace_made_anew_is_another_one(stage: Stage) -> None:
     stage.cluster.put(CLAIMS, {"metadata": {"name": "given"}})
     await stage.running("existing_claim")
+    stage.cluster.drop(PODS, stage.cluster.only(PODS)["metadata"]["name"])
     stage.cluster.put(NAMESPACES, {"metadata": {"name": stage.cluster.namespace}})
     await launch(stage, MODES["existing_claim"])
     assert (await stage.record("second")).inventory.claim_name == "given"
+
+
+POD = {
+    "metadata": {"name": "theirs", "labels": {SESSION_LABEL: "s-theirs"}},
+    "spec": {"volumes": [{"name": "w", "persistentVolumeClaim": {"claimName": "given"}}]},
+}
+WORKSPACE = {"metadata": {"name": "given", "labels": {SESSION_LABEL: "s-theirs"}}}
+
+
+def put_pod(stage: Stage, **metadata: Json) -> Json:
+    pod = {**POD, "metadata": {"name": "theirs", **metadata}}
+    return stage.cluster.put(PODS, pod)
+
+
+@pytest.mark.parametrize("modes", [["ReadWriteOnce"], ["ReadWriteMany"]], ids=["one", "many"])
+async def test_the_workspace_of_another_data_folders_session_is_not_taken_while_a_pod_uses_it(
+    stage: Stage, modes: list[str]
+) -> None:
+    stage.cluster.put(CLAIMS, {**WORKSPACE, "spec": {"accessModes": modes}})
+    put_pod(stage)
+    error = await refused(stage, MODES["existing_claim"], Conflict)
+    assert error.message == "claim given is in use by Pod theirs of session s-theirs"
+    assert "MOORAGE_DATA_DIR" in error.hint
+
+
+async def test_a_claim_of_nobody_that_another_data_folders_session_works_in_is_not_taken(
+    stage: Stage,
+) -> None:
+    stage.cluster.put(CLAIMS, {"metadata": {"name": "given"}})
+    put_pod(stage, labels={SESSION_LABEL: "s-theirs"})
+    error = await refused(stage, MODES["existing_claim"], Conflict)
+    assert "in use by Pod theirs of session s-theirs" in error.message
+
+
+async def test_the_workspace_of_a_lost_data_folder_is_the_way_back_to_the_work_and_warned_of(
+    stage: Stage,
+) -> None:
+    stage.cluster.put(CLAIMS, WORKSPACE)
+    put_pod(stage)["status"]["phase"] = "Succeeded"
+    await launch(stage, MODES["existing_claim"])
+    (warning,) = [said.message for said in stage.said if said.step == "warning"]
+    assert "is the workspace of session s-theirs, which is not on record here" in warning
+    assert "it is not in use" in warning
+
+
+async def test_a_workspace_of_which_it_cannot_be_read_whether_it_is_in_use_is_warned_of(stage: Stage) -> None:
+    stage.cluster.put(CLAIMS, WORKSPACE)
+    put_pod(stage)
+    stage.cluster.fail("list", PODS, FORBIDDEN)
+    await launch(stage, MODES["existing_claim"])
+    (warning,) = [said.message for said in stage.said if said.step == "warning"]
+    assert "whether it is in use could not be read" in warning
+
+
+@pytest.mark.parametrize("claimed", ["given", "another"])
+async def test_a_pod_that_is_of_no_session_or_uses_another_claim_is_not_our_matter(
+    stage: Stage, claimed: str
+) -> None:
+    stage.cluster.put(CLAIMS, {"metadata": {"name": "given"}})
+    pod = put_pod(stage, labels={SESSION_LABEL: "s-theirs"} if claimed == "another" else {})
+    pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] = claimed
+    await launch(stage, MODES["existing_claim"])
+    assert [said for said in stage.said if said.step == "warning"] == []

@@ -75,7 +75,7 @@ async def draft(parts: Parts, request: LaunchRequest, report: Report) -> Session
     for warning in checked.warnings:
         report(Progress("warning", f"{warning.field}: {warning.message}"))
     session = await _compose(parts, request, checked, cluster)
-    await check_storage(parts, cluster, session)
+    await check_storage(parts, cluster, session, report)
     await _dry_run(session, cluster)
     return session
 
