@@ -25,6 +25,7 @@ from moorage.embedded import EmbeddedCluster
 from moorage.embedded.controllers.claims import PROVISIONER
 from moorage.embedded.identity import write_private
 from moorage.embedded.node import LocalNode
+from tests.embedded.fake_nodes import FakeNodes
 from tests.embedded.local import EmbeddedLocal
 from tests.embedded.rootfs import images
 
@@ -36,6 +37,7 @@ class Threaded:
 
     def __init__(self, cluster: EmbeddedCluster, node: LocalNode) -> None:
         self.cluster, self.node = cluster, node
+        self._fakes: FakeNodes | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="embedded cluster", daemon=True)
 
@@ -43,7 +45,14 @@ class Threaded:
         self._thread.start()
         self.run(self.cluster.start())
 
+    def start_fakes(self) -> None:
+        """Fake nodes beside the one that runs."""
+        self._fakes = FakeNodes(self.cluster.objects("kwok"))
+        self.run(self._fakes.start())
+
     def stop(self) -> None:
+        if self._fakes is not None:
+            self.run(self._fakes.stop())
         self.run(self.cluster.stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -131,6 +140,7 @@ def as_real(threaded: Threaded, folder: Path, short: Path) -> RealCluster:
     """The cluster as tests know a real one, with the storage classes of the test cluster. Both folders are
     its own; the second one has a short path."""
     kubeconfig = _kubeconfig_of_files(threaded.cluster, folder)
+    threaded.start_fakes()
     program = find_kubectl()
     local = EmbeddedLocal(short, threaded.node, program.parent)
     real = RealCluster(kubeconfig, local, program)
