@@ -12,6 +12,7 @@ import pytest
 from moorage.core.errors import (
     AccessDenied,
     ApiProblem,
+    Conflict,
     LinkError,
     MoorageError,
     SessionFailed,
@@ -87,6 +88,24 @@ async def test_what_was_given_up_is_carried_out_by_the_next_command(stage: Stage
     assert isinstance(happenings[-1], Exited)
     assert (await stage.record()).intent.desired is Desired.STOPPED
     assert stage.log.count("drain") == 1
+
+
+@pytest.mark.parametrize(("verb", "word"), [("rm", "deleted"), ("archive", "archived")])
+async def test_a_removal_that_was_given_up_is_shown_and_not_carried_out_by_who_looks_on(
+    stage: Stage, verb: str, word: str
+) -> None:
+    await stage.running()
+    lose(stage)
+    await given_up(stage, VERBS[verb](stage), stage.parts.patience)
+    stage.cluster.faults.clear()
+    view = await stage.verbs.view("calm-cove")
+    assert (view.word, view.reason) == ("Running", f"to be {word}: asked for, not finished")
+    with pytest.raises(Conflict) as refused:
+        await stage.attend(ended)
+    assert f"moorage {verb} calm-cove; or keep it: moorage resume calm-cove" in refused.value.hint
+    assert not [call for call in stage.cluster.writes() if call.startswith("delete")]
+    await stage.verbs.resume("calm-cove", stage.said.append)
+    assert (await stage.verbs.view("calm-cove")).reason == ""
 
 
 async def test_an_identity_that_is_refused_is_told_as_that(stage: Stage) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from moorage.cli.reasons import why
 from moorage.cli.shapes import moment
 from moorage.cli.text import plain, shell_line
-from moorage.core.session import AgentExit, Phase
+from moorage.core.session import AgentExit, Desired, Phase
+from moorage.core.status import removal_asked
 from moorage.ports.sessions import SessionView
 from moorage.ports.store import SessionEvent
 
@@ -53,6 +55,9 @@ def _event(event: SessionEvent) -> str:
 def next_commands(view: SessionView) -> list[str]:
     """What makes sense for a session in this state, without the program's name."""
     name = view.session.name
+    if removal_asked(view.session):
+        verb = "archive" if view.session.intent.desired is Desired.ARCHIVED else "rm"
+        return [f"{verb} {name}", f"resume {name}"]
     if view.session.state.phase is Phase.ARCHIVED:
         return [f"logs {name}", f"rm {name}"]
     if view.session.state.phase is Phase.LOST:
@@ -66,8 +71,7 @@ def _identity(view: SessionView) -> list[tuple[str, str]]:
         ("Name", session.name),
         ("Id", session.id),
         ("Status", view.word),
-        ("Reason", view.reason),
-        ("Unknown", view.unknown),
+        ("Reason", why(view)),
         ("Context", view.context),
         ("Created", moment(session.created_at) or ""),
         ("Observed", moment(view.observed_at) or "never"),

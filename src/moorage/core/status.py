@@ -7,9 +7,9 @@ as if it had been: a running session nobody has looked at is Unknown, not Runnin
 from __future__ import annotations
 
 from moorage.core.pod_view import ContainerView, MainContainer, main_status, pod_ready
-from moorage.core.session import Phase, Session
+from moorage.core.session import Desired, Phase, Session
 
-__all__ = ["ContainerView", "MainContainer", "main_status", "pod_ready", "session_word"]
+__all__ = ["ContainerView", "MainContainer", "main_status", "pod_ready", "removal_asked", "session_word"]
 
 STARTING = "Starting"
 RUNNING = "Running"
@@ -56,7 +56,7 @@ def session_word(
     seconds. Both times are seconds since the epoch by one clock.
     """
     state = session.state
-    why = state.reason or (state.diagnosis.reason if state.diagnosis else "")
+    why = removal_asked(session) or state.reason or (state.diagnosis.reason if state.diagnosis else "")
     if state.phase in _RECORDED:
         return _RECORDED[state.phase], why
     if observed_at <= 0:
@@ -68,6 +68,16 @@ def session_word(
     if state.phase is Phase.PRESERVED:
         return (PAUSED if state.pod == "released" else STOPPED), why
     return _running(pod_ready, link_ok, why)
+
+
+def removal_asked(session: Session) -> str:
+    """For people: a removal that is on record and was not begun or not finished; "" when there is none."""
+    desired, phase = session.intent.desired, session.state.phase
+    if desired not in (Desired.ARCHIVED, Desired.DELETED) or phase in (Phase.ARCHIVED, Phase.DELETED):
+        return ""
+    if phase in (Phase.DRAINING, Phase.CLEANING):
+        return ""  # the word says so already
+    return f"to be {desired.value}: asked for, not finished"
 
 
 def _running(pod_ready: bool | None, link_ok: bool | None, why: str) -> tuple[str, str]:

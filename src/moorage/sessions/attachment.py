@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from enum import Enum
 
 from moorage.core.errors import AccessDenied, Conflict, LinkError, NotFound, Unreachable
-from moorage.core.session import AgentExit, Phase, Session
+from moorage.core.session import AgentExit, Desired, Phase, Session
 from moorage.ports.link import Gap, Link, Output
 from moorage.ports.sessions import Exited, Happening, Progress
 from moorage.sessions.carry import POLL, raise_failed
@@ -103,6 +103,7 @@ class SessionAttachment:
         if lease is None:
             return None
         try:
+            _refuse_removal(await self._parts.store.sessions.get(session.id))
             cluster = await self._parts.executors.of(session)
         except BaseException:
             await self._parts.store.leases.release(lease)
@@ -184,6 +185,17 @@ class SessionAttachment:
         if self._side is not None:
             await self._side.close()
             self._side = None
+
+
+def _refuse_removal(session: Session) -> None:
+    """Whoever only looks on does not carry out what would cost the workspace."""
+    desired, phase = session.intent.desired, session.state.phase
+    verb = {Desired.ARCHIVED: "archive", Desired.DELETED: "rm"}.get(desired)
+    if verb is not None and phase not in (Phase.ARCHIVED, Phase.DELETED):
+        raise Conflict(
+            f"session {session.name} is to be {desired.value}, and nobody is at it: that was cut short",
+            hint=f"go on with it: moorage {verb} {session.name}; or keep it: moorage resume {session.name}",
+        )
 
 
 def _over(session: Session) -> bool:
