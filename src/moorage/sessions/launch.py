@@ -96,10 +96,15 @@ async def _record(parts: Parts, request: LaunchRequest, session: Session, report
     if request.source:
         report(Progress("source", f"reading {_shown(request.source)}"))
         left_out: list[str] = []
-        source = await parts.sources.prepare(request.source, request.source_ref, session.id, left_out)
+        logins: list[str] = []
+        source = await parts.sources.prepare(request.source, request.source_ref, session.id, left_out, logins)
         report(Progress("source", f"{source.location} at {source.commit or 'no commit'}"))
         if left_out:
-            report(Progress("warning", _left_out(left_out)))
+            why = "left out of the source, neither file, directory nor link"
+            report(Progress("warning", f"{why}: {_named(left_out)}"))
+        if logins:
+            why = "the agent gets these files of git without the logins in them"
+            report(Progress("warning", f"{why}: {_named(logins)}"))
     session = msgspec.structs.replace(session, source=source)
     secrets = {session.inventory.bootstrap_ref: parts.ids.nonce().encode()}
     if session.agent.env_ref:
@@ -297,12 +302,12 @@ async def _dry_run(session: Session, cluster: Cluster) -> None:
             raise SessionFailed(why.message, hint=why.hint, details={"category": why.category}) from error
 
 
-def _left_out(names: list[str]) -> str:
-    """Sockets, pipes and devices of a source cannot come along."""
+def _named(names: list[str]) -> str:
+    """How many entries of a source these are, and which."""
     first = ", ".join(clean(name, 200) for name in names[:MOST_NAMES])
     more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     entries = "1 entry" if len(names) == 1 else f"{len(names)} entries"
-    return f"left out of the source, neither file, directory nor link: {entries}: {first}{more}"
+    return f"{entries}: {first}{more}"
 
 
 def _shown(source: str) -> str:
