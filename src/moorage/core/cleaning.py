@@ -20,11 +20,17 @@ _ESCAPES = re.compile(
 )
 _URL_LOGIN = re.compile(r"(?P<scheme>\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/\s@\"']{1,512}@")
 _BEARER = re.compile(r"(?i)\b(?P<word>bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
+# Only after "=": "secret: not found" and the like are words of the cluster itself.
+_ASSIGNED = re.compile(
+    r"(?i)(?P<name>(?:token|secret|passw(?:or)?d|pwd|api[_-]?key|access[_-]?key|signature|credential)"
+    r"[\w-]{0,40}[\"']?=)(?:\"[^\"]*\"?|'[^']*'?|[^\s\"',;&])+"
+)
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def clean(text: object, limit: int = MESSAGE_LIMIT) -> str:
-    """One printable line of at most ``limit`` characters. Logins in URLs and bearer tokens are masked."""
+    """One printable line of at most ``limit`` characters. Logins in URLs, bearer tokens and what is
+    assigned to a name like ``token=`` or ``password=`` are masked."""
     if not isinstance(text, str):
         return ""
     plain = _ESCAPES.sub("", text[:_SCAN_LIMIT])
@@ -32,4 +38,5 @@ def clean(text: object, limit: int = MESSAGE_LIMIT) -> str:
     plain = " ".join(plain.split())
     plain = _URL_LOGIN.sub(r"\g<scheme>***@", plain)
     plain = _BEARER.sub(r"\g<word> ***", plain)
+    plain = _ASSIGNED.sub(r"\g<name>***", plain)
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"

@@ -20,6 +20,10 @@ from moorage.core.cleaning import MESSAGE_LIMIT, clean
         ("zero\u200bwidth", "zero width"),
         ("pull https://bob:secret@registry/x", "pull https://***@registry/x"),
         ("Authorization: Bearer abcdefgh12345", "Authorization: Bearer ***"),
+        ("GET https://h/?token=pw1&a=b failed", "GET https://h/?token=***&a=b failed"),
+        ("MY_PASSWORD='two words', next", "MY_PASSWORD=***, next"),
+        ("X-Amz-Signature=0a1b;x", "X-Amz-Signature=***;x"),
+        ('secret "tls" not found; token: expired', 'secret "tls" not found; token: expired'),
         ("日本語 ok", "日本語 ok"),
         (None, ""),
         (7, ""),
@@ -39,3 +43,8 @@ def test_every_text_becomes_printable_and_stays_so(text: str) -> None:
     once = clean(text)
     assert once.isprintable()
     assert clean(once) == once
+
+
+@given(st.text(alphabet="token=\"'*, &x"))
+def test_what_was_masked_once_stays_as_it_is(text: str) -> None:
+    assert clean(clean(text)) == clean(text)

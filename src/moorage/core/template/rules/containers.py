@@ -12,6 +12,8 @@ from moorage.core.template.rules.paths import normal_path
 from moorage.core.template.rules.pod import INIT, ORDINARY, SPEC, Container, Pod
 
 _CANDIDATES = 50
+_CLAIM_VOLUME = "workspace"
+"""Kubernetes names the claim of a generic ephemeral volume POD-VOLUME: so this one is our claim's name."""
 
 
 def check_containers(pod: Pod, findings: Findings) -> None:
@@ -30,9 +32,19 @@ def check_containers(pod: Pod, findings: Findings) -> None:
                 message = f"names that start with {RESERVED_PREFIX} are Moorage's own {what}"
                 findings.error(place, path, "reserved_name", message, "choose another name")
         _twice(places, findings, "name")
+    _claim_names(pod, findings)
     _host_ports(pod, findings)
     for container in pod.containers:
         _inside(container, findings)
+
+
+def _claim_names(pod: Pod, findings: Findings) -> None:
+    for path, volume in pod.volumes:
+        name = volume.text("name")
+        if name == _CLAIM_VOLUME and volume.get("ephemeral") is not None:
+            message = f"the claim of an ephemeral volume named {name} has the name of the session's own claim"
+            hint = "rename the volume"
+            findings.error(volume.get("name"), join(path, "name"), "reserved_name", message, hint)
 
 
 def _main_present(pod: Pod, findings: Findings) -> None:

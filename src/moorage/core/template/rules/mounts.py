@@ -22,6 +22,7 @@ def check_mounts(pod: Pod, findings: Findings) -> None:
     used: set[str] = set()
     for container in pod.containers:
         used |= _container(container, names, findings)
+        _message(container, findings)
     for path, volume in pod.volumes:
         name = volume.text("name")
         if name is not None and name not in used:
@@ -77,10 +78,25 @@ def _ordinary(
         findings.error(mount.get("name"), join(path, "name"), "unknown_volume", message, hint)
     owned = owned_above(target) if target else None
     if target and owned:
-        where = shown(target) if normal_path(target) == target else f"{shown(target)} ({normal_path(target)})"
-        message = f"{where} is at or under {owned}, which is Moorage's"
         hint = f"to share the workspace, {_GRANT_HINT}" if owned == WORKSPACE_PATH else "mount it elsewhere"
-        findings.error(mount.get(field), join(path, field), "reserved_path", message, hint)
+        _owned(mount, field, target, path, hint, findings)
+
+
+def _message(container: Container, findings: Findings) -> None:
+    """The file of the termination message is one more mount, where a container has ours."""
+    granted = any(m.text("name") == WORKSPACE_VOLUME for _, m in container.node.mappings("volumeMounts"))
+    if not container.main and not granted:
+        return
+    target = container.node.text("terminationMessagePath")
+    if target and owned_above(target):
+        hint = "choose another path, or leave it out"
+        _owned(container.node, "terminationMessagePath", target, container.path, hint, findings)
+
+
+def _owned(node: Mapping, field: str, target: str, path: str, hint: str, findings: Findings) -> None:
+    where = shown(target) if normal_path(target) == target else f"{shown(target)} ({normal_path(target)})"
+    message = f"{where} is at or under {owned_above(target)}, which is Moorage's"
+    findings.error(node.get(field), join(path, field), "reserved_path", message, hint)
 
 
 def _grant(container: Container, mount: Mapping, path: str, findings: Findings) -> None:
