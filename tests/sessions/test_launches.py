@@ -98,6 +98,17 @@ async def test_what_cannot_come_with_a_source_is_said(stage: Stage, tmp_path: Pa
     assert warning.endswith("p09, and 2 more")
 
 
+async def test_a_login_that_stays_here_is_said_with_its_file_and_not_shown(
+    stage: Stage, tmp_path: Path
+) -> None:
+    (tmp_path / "tree/r/.git").mkdir(parents=True)
+    config = '[remote "origin"]\n\turl = https://bob:planted-pw@git.test/r.git\n'
+    (tmp_path / "tree/r/.git/config").write_text(config)
+    await stage.launch(source=str(tmp_path / "tree"))
+    (warning,) = [said.message for said in stage.said if said.step == "warning"]
+    assert warning == "the agent gets these files of git without the logins in them: 1 entry: r/.git/config"
+
+
 async def test_a_name_taken_while_a_source_is_read_leaves_nothing_of_the_second_session(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
