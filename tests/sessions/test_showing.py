@@ -177,7 +177,7 @@ async def test_an_owner_whose_lease_was_taken_stores_nothing_more(stage: Stage) 
     await pump.start(FakeLink(stage.agent, lease.fence))
     await pump.ended.wait()
     with pytest.raises(Conflict):
-        await pump.stop()
+        await pump.fault()
     assert stage.log == ["output from 0"]
 
 

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from moorage.core.bootstrap import entrypoint
 from moorage.core.diagnosis import diagnose_api
@@ -33,7 +33,7 @@ from moorage.core.plans import actions as do
 from moorage.core.plans.changes import enter, own, spend
 from moorage.core.session import Diagnosis, Phase, Session, WorkspaceMode, change
 from moorage.core.workload import session_claim, session_pod
-from moorage.engine.connection import Connection
+from moorage.engine.connection import ANSWER_TIMEOUT, Connection
 from moorage.engine.creation import Creation
 from moorage.engine.failure import ActionFailed
 from moorage.ports.clock import Clock, Ids
@@ -42,8 +42,11 @@ from moorage.ports.link import Gap, Link, ProcessSpec
 from moorage.ports.store import Lease, Store
 
 Say = Callable[[str, str], None]
+T = TypeVar("T")
 SourceBytes = Callable[[Session], AsyncIterator[bytes]]
 SOURCE_LIMIT = 16 << 30
+STALL = 300.0
+"""Seconds in which agentctl takes the next bytes of a source, or says after the last that all are there."""
 DRAIN_SLACK = 15.0
 """Seconds beyond the grace in which agentctl must have ended the agent and said so."""
 DRAIN_TRIES = 10
@@ -169,24 +172,28 @@ class Actor:
         self._say("source", f"unpacking {session.source.location if session.source else ''}")
         source = self._source(session)
         try:
-            await link.materialize(WORKSPACE_PATH, source, marker=marker, limit=SOURCE_LIMIT)
+            async with asyncio.timeout(STALL) as patience:
+                taken = _as_taken(source, patience)
+                await link.materialize(WORKSPACE_PATH, taken, marker=marker, limit=SOURCE_LIMIT)
+        except TimeoutError:
+            raise LinkError(f"agentctl took nothing more of the source for {STALL:.0f} s") from None
         except (Conflict, NotFound, HelperError) as error:
             raise ActionFailed(_refused(error, "source")) from error
         return session
 
     async def _start(self, session: Session, link: Link, start_id: str) -> Session:
         end = await self._store.transcripts.end(session.id)
-        status = await link.status()
+        status = await _answered(link.status())
         if status.state == "none" and session.restarts:
             # A new Pod after an unplanned end: what the old one had not yet sent is lost, and said so.
             end = await self._store.transcripts.append(session.id, Gap(end, None), self._lease)
             self._say("warning", f"output after byte {end} that was not fetched from the old Pod is lost")
         agent = session.agent
         spec = ProcessSpec(argv=agent.argv, env=await self._env(session), cwd=agent.cwd, tty=agent.tty)
-        started = await link.start_agent(spec, base_offset=end, start_id=start_id)
+        started = await _answered(link.start_agent(spec, base_offset=end, start_id=start_id))
         if not agent.stdin and not agent.tty:
             with contextlib.suppress(MoorageError):  # an agent that has just ended has no input to close
-                await link.close_input()
+                await _answered(link.close_input())
         hello = link.hello
         assert session.run is not None
         base = started.oldest if status.state == "none" else max(end, status.end)
@@ -244,6 +251,24 @@ class Actor:
             changed = (error.problem.http_status, error.problem.reason) == (409, "Conflict")
             if not absent and not changed:
                 raise ActionFailed(diagnose_api(error.problem, f"delete {resource.kind} {name}")) from error
+
+
+async def _answered(asked: Awaitable[T]) -> T:
+    """LinkError where agentctl is there and says nothing."""
+    try:
+        async with asyncio.timeout(ANSWER_TIMEOUT):
+            return await asked
+    except TimeoutError:
+        raise LinkError(f"agentctl did not answer within {ANSWER_TIMEOUT:.0f} s") from None
+
+
+async def _as_taken(chunks: AsyncIterator[bytes], patience: asyncio.Timeout) -> AsyncIterator[bytes]:
+    """The same bytes; whenever more are asked for, the patience begins anew."""
+    loop = asyncio.get_running_loop()
+    async for chunk in chunks:
+        patience.reschedule(loop.time() + STALL)
+        yield chunk
+    patience.reschedule(loop.time() + STALL)
 
 
 def _claim(session: Session, nonce: str) -> Json:

@@ -38,6 +38,8 @@ PIECE = 64 << 10
 FORWARD_TIMEOUT = 4.0
 """Seconds after which ``auto`` gives a port-forward up: who holds the port may accept and say nothing. Short
 enough that exec still has its turn within the caller's own limit."""
+STALL = 60.0
+"""Seconds in which the container takes or says something; a shell in it may hang."""
 LISTENING_TIMEOUT = 6.0
 """Seconds to wait for agentctl's word that it listens: longer than agentctl itself waits for that."""
 
@@ -49,6 +51,7 @@ class Closing(Protocol):
 
 
 T = TypeVar("T", bound=Closing)
+S = TypeVar("S")
 Opening = Callable[[ByteStream], Awaitable[T]]
 """Makes sure that agentctl is at the other end; closes the stream and raises LinkError if it is not."""
 
@@ -130,6 +133,8 @@ async def _upload(stream: ExecStream, lines: Lines, binary: bytes) -> None:
     """Send the binary and wait for the word that it is in place."""
     try:
         await _write(stream, binary)
+    except _Stalled:
+        raise
     except LinkError:
         # A script that gives up ends the stream under our hands; why, it says in its answer.
         await lines.rest()
@@ -138,15 +143,17 @@ async def _upload(stream: ExecStream, lines: Lines, binary: bytes) -> None:
     try:
         while (await lines.line()).strip() != INSTALLED.encode():
             pass
+    except _Stalled:
+        raise
     except LinkError:
-        said = lines.errors() or (await stream.result()).message
+        said = lines.errors() or (await _in_time(stream.result())).message
         read_install_answer(lines.text(), said)
         raise
 
 
 async def _hand_over(stream: ExecStream, lines: Lines, frame: bytes, expect_pod_uid: str) -> None:
     check_pod(read_introduction(await lines.line()), expect_pod_uid)
-    await stream.write(frame)
+    await _in_time(stream.write(frame))
     read_receipt(await lines.line(), frame)
     # The last line comes when the link can be dialled. One that never comes is found out by dialling.
     with contextlib.suppress(LinkError, TimeoutError):
@@ -229,7 +236,23 @@ async def _first_bytes(stream: ByteStream) -> ByteStream:
 
 async def _write(stream: ExecStream, data: bytes) -> None:
     for start in range(0, len(data), PIECE):
-        await stream.write(data[start : start + PIECE])
+        await _in_time(stream.write(data[start : start + PIECE]))
+
+
+class _Stalled(LinkError):
+    """Nothing more is to be learned from this exec."""
+
+
+async def _in_time(step: Awaitable[S]) -> S:
+    """One step of an exec, which a hanging shell would never make. Raises LinkError after ``STALL``."""
+    try:
+        async with asyncio.timeout(STALL):
+            return await step
+    except TimeoutError:
+        raise _Stalled(
+            f"the command in the container neither reads nor answers for {STALL:.0f} s",
+            hint="its image must have a /bin/sh that works; or take the helper from an image: helper.source",
+        ) from None
 
 
 class Lines:
@@ -255,7 +278,7 @@ class Lines:
             pass
 
     async def _more(self) -> bool:
-        chunk = await self._stream.read()
+        chunk = await _in_time(self._stream.read())
         if chunk is None:
             return False
         kept = self._kept.setdefault(chunk.channel, bytearray())
@@ -265,7 +288,7 @@ class Lines:
         return True
 
     async def _ended(self) -> MoorageError:
-        result = await self._stream.result()
+        result = await _in_time(self._stream.result())
         said = self.errors().strip()[-200:] or result.message or result.reason
         return exec_ended(said, result.exit_code)
 

@@ -32,6 +32,8 @@ Say = Callable[[str, str], None]
 OPEN_TIMEOUT = 10.0
 ANSWER_TIMEOUT = 30.0
 """Seconds for agentctl to say how things stand; one that is alive but silent is not waited for."""
+BOOTSTRAP_LIMIT = 300.0
+"""Seconds for one delivery of helper and nonce as a whole: a container may also answer in drops, for ever."""
 ANSWER_TRIES = 25
 ANSWER_PAUSE = 0.04
 ANSWER_LIMIT = 30.0
@@ -61,7 +63,7 @@ class Connection:
         try:
             if session.ever_ran and await self._try(session, pod_uid, nonce, fence):
                 return
-            await self._bootstrap(session, pod_uid, nonce)
+            await self._bootstrap_in_time(session, pod_uid, nonce)
             await self._await_answer(session, pod_uid, nonce, fence)
         except ApiError as error:
             raise ActionFailed(diagnose_api(error.problem, "reach the Pod")) from error
@@ -97,6 +99,13 @@ class Connection:
         async with asyncio.timeout(OPEN_TIMEOUT):
             link, self._transport = await self._transports.reach(session, opening)
         return link
+
+    async def _bootstrap_in_time(self, session: Session, pod_uid: str, nonce: bytes) -> None:
+        try:
+            async with asyncio.timeout(BOOTSTRAP_LIMIT):
+                await self._bootstrap(session, pod_uid, nonce)
+        except TimeoutError:
+            raise LinkError(f"the helper could not be delivered within {BOOTSTRAP_LIMIT:.0f} s") from None
 
     async def _bootstrap(self, session: Session, pod_uid: str, nonce: bytes) -> None:
         inventory = session.inventory

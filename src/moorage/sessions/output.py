@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from typing import NoReturn
 
 from moorage.core.errors import LinkError
 from moorage.ports.link import Gap, Link, Output
@@ -28,14 +29,16 @@ class OutputPump:
         self._store = store
         self._lease = lease
         self._deliver = deliver
-        self._tasks: list[asyncio.Task[None]] = []
+        self._task: asyncio.Task[None] | None = None
         self._stored = 0
+        self._fault: Exception | None = None
+        self._faulty = asyncio.Event()
         self.ended = asyncio.Event()
         self.failure: Exception | None = None
 
     @property
     def running(self) -> bool:
-        return any(not task.done() for task in self._tasks)
+        return self._task is not None and not self._task.done()
 
     async def start(self, link: Link) -> None:
         """Follow from the end of the stored transcript."""
@@ -43,59 +46,74 @@ class OutputPump:
         self.ended.clear()
         self.failure = None
         offset = await self._store.transcripts.end(self._lease.session_id)
+        self._task = asyncio.create_task(self._follow(link, offset))
+
+    async def fault(self) -> NoReturn:
+        """Raises what keeps output from being stored (a full disk), once there is such a thing; a link that
+        breaks is none. Nothing was acknowledged that is not stored, so the next owner gets it anew."""
+        await self._faulty.wait()
+        assert self._fault is not None
+        raise self._fault
+
+    async def _follow(self, link: Link, offset: int) -> None:
+        """Receive and store side by side. The first that fails ends the other, which may wait for it."""
         queue: asyncio.Queue[Output | Gap | None] = asyncio.Queue(BACKLOG)
-        self._tasks = [
-            asyncio.create_task(self._receive(link, offset, queue)),
-            asyncio.create_task(self._store_all(link, queue)),
-        ]
+        receiving = asyncio.create_task(self._receive(link, offset, queue))
+        try:
+            await self._store_all(link, queue)
+            await receiving
+        except LinkError as error:
+            self.failure = error
+        except Exception as error:
+            self._fault = error
+            self._faulty.set()
+        finally:
+            receiving.cancel()
+            await asyncio.gather(receiving, return_exceptions=True)
+            self.ended.set()
 
     async def _receive(self, link: Link, offset: int, queue: asyncio.Queue[Output | Gap | None]) -> None:
+        """Ends the queue when the link does. Not when cancelled: nobody may be left who makes room in it."""
         try:
             async for item in link.output(offset):
                 await queue.put(item)
-        except LinkError as error:
-            self.failure = error
-        finally:
+        except Exception:
             await queue.put(None)
+            raise
+        await queue.put(None)
 
     async def _store_all(self, link: Link, queue: asyncio.Queue[Output | Gap | None]) -> None:
-        try:
-            while (item := await queue.get()) is not None:
-                batch, last = _gather(item, queue)
-                for part in batch:
-                    end = await self._store.transcripts.append(self._lease.session_id, part, self._lease)
-                    self._stored += 1
-                    self._deliver(part)
-                    await link.ack(end)
-                if last:
-                    break
-        except LinkError as error:
-            self.failure = error
-        finally:
-            self.ended.set()
+        while (item := await queue.get()) is not None:
+            batch, last = _gather(item, queue)
+            for part in batch:
+                end = await self._store.transcripts.append(self._lease.session_id, part, self._lease)
+                self._stored += 1
+                self._deliver(part)
+                await link.ack(end)
+            if last:
+                break
 
     async def finish(self) -> bool:
         """Wait until all that the agent wrote is stored (or the link broke). False when agentctl does not
-        send the end: then for ``QUIET`` seconds nothing came."""
+        send the end: then for ``QUIET`` seconds nothing came. Raises as ``fault`` does."""
         before = -1
-        while self._tasks and not self.ended.is_set() and self._stored != before:
+        while self._task is not None and not self.ended.is_set() and self._stored != before:
             before = self._stored
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(QUIET):
                     await self.ended.wait()
-        complete = not self._tasks or self.ended.is_set()
+        complete = self._task is None or self.ended.is_set()
         await self.stop()
+        if self._fault is not None:
+            raise self._fault
         return complete
 
     async def stop(self) -> None:
         """Let go. Repeatable."""
-        tasks, self._tasks = self._tasks, []
-        for task in tasks:
+        task, self._task = self._task, None
+        if task is not None:
             task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
+            await asyncio.gather(task, return_exceptions=True)
 
 
 def _gather(

@@ -16,8 +16,10 @@ from moorage.core.errors import ApiError, Conflict
 from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans.actions import (
     Action,
+    Connect,
     DeleteClaim,
     DeletePod,
+    Drain,
     Forget,
     Materialize,
     Plan,
@@ -48,6 +50,8 @@ Emit = Callable[[Happening], None]
 Until = Callable[[Session], bool]
 LEASE_TTL = 15.0
 FORBIDDEN = 403
+OF_THE_CONTAINER = (Connect, Materialize, StartAgent, Drain)
+"""Actions that speak to a container, and may take as long as it likes."""
 
 
 class Owner:
@@ -116,14 +120,15 @@ class Owner:
         """Go on until nothing more will happen for the latest intent, or ``until`` holds.
 
         Raises IdentityChanged when the cluster is not the recorded one, Conflict when the lease is lost,
-        Unreachable or AccessDenied when the API server cannot be asked for too long.
+        Unreachable or AccessDenied when the API server cannot be asked for too long, StoreError when nothing
+        more can be stored.
         """
         renewing, watching = asyncio.create_task(self._renew()), asyncio.create_task(self._wake.run())
-        rounds = asyncio.create_task(self._rounds(until))
-        tasks = (rounds, renewing, watching)
+        rounds, storing = asyncio.create_task(self._rounds(until)), asyncio.create_task(self._pump.fault())
+        tasks = (rounds, renewing, storing, watching)
         try:
-            await asyncio.wait((rounds, renewing), return_when=asyncio.FIRST_COMPLETED)
-            return rounds.result() if rounds.done() else await renewing
+            done, _ = await asyncio.wait(tasks[:3], return_when=asyncio.FIRST_COMPLETED)
+            return rounds.result() if rounds in done else await done.pop()
         finally:
             for task in tasks:
                 task.cancel()
@@ -235,9 +240,11 @@ class Owner:
             self._trouble = None if isinstance(plan.settle, Terminal) else self._trouble
             return
         try:
-            acted = await self._actor.act(plan.action, self.session)
+            acted = await self._act(plan.action)
         except ActionFailed as failed:
             await self._note_failure(plan.action, failed)
+            return
+        if acted is None:
             return
         self._trouble = None
         await self._save(acted)
@@ -246,6 +253,35 @@ class Owner:
             await self._parts.sources.discard(self.session.id)
         if isinstance(plan.action, StartAgent):
             self._say("agent", f"running: {self.session.agent.argv[0]}")
+
+    async def _act(self, action: Action) -> Session | None:
+        """The session to store; None when a newer intent has cut the action short: a container that
+        hangs must not keep waiting whoever wants to end it. Every handler may be begun anew. A request to the
+        API server has its own limit and is never cut off."""
+        if not isinstance(action, OF_THE_CONTAINER):
+            return await self._actor.act(action, self.session)
+        acting = asyncio.create_task(self._actor.act(action, self.session))
+        overtaken = asyncio.create_task(self._overtaken(action))
+        try:
+            await asyncio.wait((acting, overtaken), return_when=asyncio.FIRST_COMPLETED)
+            if acting.done():
+                return acting.result()
+            overtaken.result()
+        finally:
+            for task in (acting, overtaken):
+                task.cancel()
+            await asyncio.gather(acting, overtaken, return_exceptions=True)
+        await self.connection.close()  # nothing goes on there that we no longer wait for
+        return None
+
+    async def _overtaken(self, action: Action) -> None:
+        """Until somebody wants something else. Who is being ended is given its grace, unless by force."""
+        intent = self.session.intent
+        while True:
+            await self._wake.newer_intent(intent.number)
+            intent = (await self._parts.store.sessions.get(self.session.id)).intent
+            if intent.force or not isinstance(action, Drain):
+                return
 
     async def _note_failure(self, action: Action, failed: ActionFailed) -> None:
         name = type(action).__name__

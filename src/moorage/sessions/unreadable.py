@@ -43,17 +43,17 @@ async def remove(parts: Parts, name: str, report: Report, *, force: bool, dry_ru
     """Remove the record alone, and only with ``force``. Raises StoreError without it, Conflict while another
     process holds the session."""
     found = await find(parts, name)
-    session, left = found.session, _may_be_left(found.session)
+    session, left = found.session, may_be_left(found.session)
     if not force:
         raise StoreError(
             f"{found.why}; nothing can be proved to be of session {session.name}, so nothing is deleted",
             hint="a newer Moorage may have written it: then use that. To remove the record alone: "
-            f"moorage rm --force {session.name}; it may leave {', '.join(left)}. {_look(session)}",
+            f"moorage rm --force {session.name}; it may leave {', '.join(left)}. {look_for(session)}",
         )
     if not dry_run:
         for line in left:
             report(Progress("warning", f"may be left in the cluster: {line}"))
-        report(Progress("warning", _look(session)))
+        report(Progress("warning", look_for(session)))
         await _discard(parts, session)
     return Removal(session.name, (), tuple(f"{line}: cannot be proved ours" for line in left))
 
@@ -79,7 +79,7 @@ async def _forget(parts: Parts, session: Session, lease: Lease) -> None:
     await parts.store.sessions.discard(session.id, lease)
 
 
-def _may_be_left(session: Session) -> list[str]:
+def may_be_left(session: Session) -> list[str]:
     """Pod and claim by the names that they have, or by the record may have. A given claim stays anyway."""
     inventory = session.inventory
     where = f"in namespace {inventory.namespace or '(not readable)'}"
@@ -91,7 +91,7 @@ def _may_be_left(session: Session) -> list[str]:
     return [f"{kind}/{name} (uid {uid or 'not on record'}) {where}" for kind, name, uid in objects]
 
 
-def _look(session: Session) -> str:
+def look_for(session: Session) -> str:
     namespace = session.inventory.namespace
     place = f"-n {namespace}" if namespace else "-A"
     return f"Look with: kubectl {place} get pods,pvc -l {owned.SESSION_LABEL}={session.id}"

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from moorage.core.command import check_command
-from moorage.core.errors import Conflict, LinkError, NotFound, StoreError, UsageError
+from moorage.core.errors import Conflict, LinkError, MoorageError, NotFound, StoreError, UsageError
 from moorage.core.kinds import Json
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
@@ -26,7 +26,7 @@ from moorage.ports.sessions import (
 )
 from moorage.ports.store import SessionEvent
 from moorage.ports.streams import DialledStream
-from moorage.sessions import history, launch, removal, unreadable
+from moorage.sessions import abandoned, history, launch, removal, unreadable
 from moorage.sessions.attachment import SessionAttachment
 from moorage.sessions.carry import carry_out
 from moorage.sessions.doctor import doctor
@@ -140,7 +140,14 @@ class Verbs:
         planned = await removal.planned(self._parts, session)
         if dry_run:
             return planned
-        await self._wish(session.id, Desired.DELETED, report, force=force)
+        try:
+            await self._wish(session.id, Desired.DELETED, report, force=force)
+        except MoorageError as error:
+            if not await abandoned.without_cluster(self._parts, session, error):
+                raise
+            if not force:
+                raise abandoned.offered(error, session) from error.__cause__
+            return await abandoned.remove(self._parts, session, report, error)
         await removal.sweep(self._parts)
         return planned
 

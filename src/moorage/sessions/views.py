@@ -27,29 +27,49 @@ GLANCE = 5.0
 FINAL = (Phase.ARCHIVED, Phase.DELETED)
 
 
-async def view(parts: Parts, session: Session) -> SessionView:
-    """Look at the session's exact Pod, with current credentials."""
-    recorded = await parts.executors.recorded(session)
-    seen = await _look(parts, session)
-    return replace(seen, context=recorded.context if recorded else "")
+Silent = dict[str, str]
+"""Executors that could not be reached, by id, and why: each is asked once for all its sessions."""
 
 
-async def _look(parts: Parts, session: Session) -> SessionView:
+async def view(parts: Parts, session: Session, silent: Silent | None = None) -> SessionView:
+    """Look at the session's exact Pod, with current credentials. No look where ``silent`` says that there is
+    no use; what this look finds out about that is added."""
+    executor = await parts.executors.recorded(session)
+    seen = await _look(parts, session, {} if silent is None else silent)
+    return replace(seen, context=executor.context if executor else "")
+
+
+async def _look(parts: Parts, session: Session, silent: Silent) -> SessionView:
     if session.state.phase in FINAL:
         return recorded(parts, session, "")
+    place = session.identity.executor_id
+    if why := silent.get(place):
+        return recorded(parts, session, why)
     try:
         observer = Observer(await parts.executors.of(session), parts.clock)
+    except MoorageError as error:
+        silent[place] = error.message
+        return recorded(parts, session, error.message)
+    try:
         same = await observer.same_cluster(session.inventory)
         if same != Present(True):
+            _note_silence(silent, place, observer, same)
             return recorded(parts, session, _why_unknown(same))
         pod = await observer.pod(session)
     except MoorageError as error:
         return recorded(parts, session, error.message)
     if isinstance(pod, Unknown):
+        _note_silence(silent, place, observer, pod)
         return recorded(parts, session, pod.why)
     if isinstance(pod, Present) and pod.value.verdict in (Verdict.FOREIGN, Verdict.ALTERED):
         return _not_ours(parts, session, pod.value)
     return _observed(parts, as_seen(session, pod, parts.clock.now()), observer)
+
+
+def _note_silence(silent: Silent, place: str, observer: Observer, seen: object) -> None:
+    failure = observer.failure
+    if isinstance(seen, Unknown) and failure is not None and failure.problem.kind == "transport":
+        silent[place] = seen.why
 
 
 async def glance(parts: Parts, session: Session, unknown: str = "") -> SessionView:
@@ -74,13 +94,15 @@ def _why_unknown(same: Observed[bool]) -> str:
 
 
 async def views(parts: Parts, sessions: list[Session]) -> list[SessionView]:
-    """Many at once, in order. One that cannot be looked at is Unknown, and hides none of the others."""
+    """Many at once, in order. One that cannot be looked at is Unknown, and hides none of the others. A server
+    that does not answer is waited for once, however many sessions it has."""
     gate = asyncio.Semaphore(AT_ONCE)
+    silent: Silent = {}
 
     async def one(session: Session) -> SessionView:
         async with gate:
             try:
-                return await view(parts, session)
+                return await view(parts, session, silent)
             except Exception as error:  # whatever it is, it concerns one row
                 return recorded(parts, session, f"it could not be looked at ({type(error).__name__})")
 

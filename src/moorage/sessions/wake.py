@@ -72,6 +72,13 @@ class Wake:
             if await self._intent_number() > intent_number:
                 return
 
+    async def newer_intent(self, intent_number: int) -> None:
+        """Until there is an intent newer than ``intent_number``."""
+        while True:
+            if await self._intent_number() > intent_number:
+                return
+            await asyncio.sleep(INTENT_LOOK)
+
     async def close(self) -> None:
         if self._exit is not None:
             self._exit.cancel()

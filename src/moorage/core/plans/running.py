@@ -118,7 +118,8 @@ def _overdue(session: Session, seen: Seen, now: float) -> Plan | None:
         begun = max(begun, session.state.since)
     if session.state.phase is Phase.RUNNING or now - begun <= session.start_timeout:
         return None
-    if agent_may_run(session) and (seen.trouble is None or seen.trouble.count < LOOKS_BEFORE_LATE):
+    unasked = seen.link is None or seen.link.agent_state != "none"
+    if agent_may_run(session) and unasked and (not seen.trouble or seen.trouble.count < LOOKS_BEFORE_LATE):
         return None  # it was started and may well run: nobody has asked it yet
     known = [seen.trouble.diagnosis] if seen.trouble else []
     known += [seen.pod.value.diagnosis] if isinstance(seen.pod, Present) and seen.pod.value.diagnosis else []
