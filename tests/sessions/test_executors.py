@@ -116,3 +116,14 @@ async def test_a_session_whose_cluster_is_not_on_record_says_how_to_name_it(stor
     with pytest.raises(NotFound) as refused:
         await Executors(store, _nowhere, None).of(lost)
     assert refused.value.hint == "name its cluster with --context and -n"
+
+
+@pytest.mark.parametrize("field", ["kubeconfig", "context", "namespace"])
+async def test_a_place_that_could_not_be_recorded_is_refused_in_words(store: Store, field: str) -> None:
+    async def connect(config: ExecutorConfig) -> Cluster:
+        return FakeCluster()
+
+    place = ExecutorConfig(**{"kubeconfig": "/k", "context": "c", "namespace": "n", field: "x\udcff"})  # type: ignore[arg-type]
+    executors = Executors(store, connect, place)
+    with pytest.raises(UsageError, match=f"the {field} is not UTF-8 text"):
+        await executors.cluster(executors.chosen())

@@ -35,14 +35,17 @@ def check_command(argv: Sequence[str], env: Mapping[str, str], cwd: str = "") ->
         )
 
 
-def check_text(text: str, what: str, *, field: str) -> None:
+FOR_A_POD = "words and paths for a Pod must be UTF-8; put other bytes into a file (moorage cp)"
+
+
+def check_text(text: str, what: str, *, field: str, hint: str = FOR_A_POD) -> None:
     """Raises UsageError for text that is not UTF-8. Python holds such bytes of a command line as lone
     surrogates; JSON has no place for them, and a Pod would get other bytes than were meant."""
     if not is_utf8(text):
         raise UsageError(
             f"{what} is not UTF-8 text",
             field=field,
-            hint="words and paths for a Pod must be UTF-8; put other bytes into a file (moorage cp)",
+            hint=hint,
         )
 
 

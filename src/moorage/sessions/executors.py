@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from moorage.core.command import check_text
 from moorage.core.errors import NotFound, UsageError
 from moorage.core.session import Session
 from moorage.ports.cluster import Cluster
@@ -103,7 +104,9 @@ class Executors:
         return config.id
 
     async def cluster(self, config: ExecutorConfig) -> Cluster:
-        """A connection, kept for the life of this object."""
+        """A connection, kept for the life of this object. UsageError for what could not be recorded."""
+        for field in ("kubeconfig", "context", "namespace"):
+            check_text(getattr(config, field), f"the {field}", field=field, hint="use a name in UTF-8")
         if config.id not in self._open:
             self._open[config.id] = await self._connect(config)
         return self._open[config.id]
