@@ -24,7 +24,7 @@ from testcluster.cluster import Cluster
 from testcluster.shell import wait_for
 from testcluster.testrun import RealCluster
 
-from tests.embedded.running import EmbeddedAudit, Threaded, as_real, on_this_machine
+from tests.embedded.running import MODE, EmbeddedAudit, Threaded, as_real, on_this_machine
 
 ASKED = "MOORAGE_TEST_CLUSTER"
 EMBEDDED = "MOORAGE_TEST_EMBEDDED"
@@ -36,6 +36,7 @@ Rules = list[dict[str, Any]]
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cluster", action="store_true", help="also run tests marked cluster or node")
     parser.addoption("--embedded", action="store_true", help="run tests/contract on the embedded cluster")
+    parser.addoption("--plain", action="store_true", help="with --embedded: its node in mode plain")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -45,6 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a run that is ended takes its cluster down
     if config.getoption("--embedded"):
         os.environ[EMBEDDED] = "1"
+    if config.getoption("--plain"):
+        os.environ[MODE] = "plain"
     testrun.begin_run()
 
 

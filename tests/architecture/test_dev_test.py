@@ -43,6 +43,18 @@ def test_where_there_is_kubectl_the_contract_runs_on_the_embedded_cluster_too(ch
     assert "--embedded" in chosen[1].argv
 
 
+def test_ci_runs_the_whole_contract_on_it_and_a_part_in_mode_plain(checkout: Path) -> None:
+    here, whole, plain = [
+        part.argv
+        for environment in ({}, CI)
+        for part in parts(parse([], environment), checkout, kubectl=True)
+        if "--embedded" in part.argv
+    ]
+    assert whole[whole.index("--embedded") :] == ("--embedded", "tests/contract")
+    assert "tests/contract" not in here
+    assert "--plain" in plain
+
+
 def test_without_a_cluster_the_tests_that_need_one_are_not_selected(checkout: Path) -> None:
     light, cluster = (parts(parse(words, {}), checkout)[-1].argv for words in ([], ["--cluster"]))
     assert "not cluster and not node" in light

@@ -222,8 +222,8 @@ SKIPPED = SourceFile(TEST, "class TestIt:\n    def test_here(self):\n        ass
     ("entry", "fault"),
     [
         (f"{TEST}::TestIt::test_here | 3 | needs two nodes", ""),
-        (f"{TEST}::TestIt::test_here | 3", "must read: test | tier (1 to 5) | reason"),
-        (f"{TEST}::TestIt::test_here | 9 | reason", "must read: test | tier (1 to 5) | reason"),
+        (f"{TEST}::TestIt::test_here | 3", "must read: test | tier (1 to 5, 2-plain) | reason"),
+        (f"{TEST}::TestIt::test_here | 9 | reason", "must read: test | tier (1 to 5, 2-plain) | reason"),
         (f"{TEST}::test_gone | 3 | reason", f"{TEST} has no test_gone; remove the entry"),
         ("tests/test_gone.py::test_x | 3 | reason", "tests/test_gone.py does not exist; remove the entry"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.check.skips import Skip
-from tools.test.skip_table import SkipTable, asked_tiers
+from tools.test.skip_table import PLAIN, SkipTable, asked_tiers
 
 ROOT = Path(__file__).resolve().parents[2]
 TEST = "tests/contract/test_node.py::test_oom"
@@ -57,10 +57,10 @@ def test_a_run_is_held_to_the_table(skips: list[Skip], seen: pytest.TestReport, 
 @pytest.mark.parametrize(
     ("environment", "user", "tiers"),
     [
-        ({}, 0, {"1", "2"}),
-        ({"MOORAGE_TEST_CLUSTER": "1"}, 0, {"1", "2", "3", "4"}),
-        ({"MOORAGE_TEST_CLUSTER": "1"}, 1000, {"1", "2", "3"}),
-        ({"MOORAGE_TEST_CLUSTER": "1", "MOORAGE_TEST_KUBECONFIG": "/k"}, 0, {"1", "2"}),
+        ({}, 0, {"1", "2", PLAIN}),
+        ({"MOORAGE_TEST_CLUSTER": "1"}, 0, {"1", "2", PLAIN, "3", "4"}),
+        ({"MOORAGE_TEST_CLUSTER": "1"}, 1000, {"1", "2", PLAIN, "3"}),
+        ({"MOORAGE_TEST_CLUSTER": "1", "MOORAGE_TEST_KUBECONFIG": "/k"}, 0, {"1", "2", PLAIN}),
     ],
     ids=["light", "root must run the node", "others cannot", "own cluster: tests say what it cannot do"],
 )
@@ -79,3 +79,19 @@ def test_an_unlisted_skip_fails_a_whole_run(pytester: pytest.Pytester, processes
     result = pytester.runpytest_subprocess()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*test_it (tier 1) was skipped: felt like it"])
+
+
+def test_in_mode_plain_the_table_itself_skips_what_it_lists_and_nothing_else(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOORAGE_TEST_EMBEDDED", "1")
+    monkeypatch.setenv("MOORAGE_TEST_NODE_MODE", "plain")
+    pytester.makeini(f"[pytest]\npythonpath = '{ROOT}'\nasyncio_default_fixture_loop_scope = function\n")
+    pytester.makeconftest("pytest_plugins = ['tools.test.skip_table']")
+    pytester.makepyfile(test_it="def test_own():\n    assert False\n\ndef test_all():\n    pass\n")
+    pytester.path.joinpath("tests").mkdir()
+    pytester.path.joinpath("tests/skips.txt").write_text("test_it.py::test_own | 2-plain | sees too much\n")
+    result = pytester.runpytest_subprocess("-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*sees too much*"])
+    assert result.ret == pytest.ExitCode.OK

@@ -30,6 +30,7 @@ from tests.embedded.local import EmbeddedLocal
 from tests.embedded.rootfs import images
 
 T = TypeVar("T")
+MODE = "MOORAGE_TEST_NODE_MODE"
 
 
 class Threaded:
@@ -70,7 +71,7 @@ class Threaded:
 
 def on_this_machine(folder: Path) -> Threaded:
     """A cluster with one node, not started. ``MOORAGE_TEST_NODE_MODE`` chooses namespaces or plain."""
-    mode = os.environ.get("MOORAGE_TEST_NODE_MODE", "auto")
+    mode = os.environ.get(MODE, "auto")
     data = folder / "cluster"
     node = LocalNode(
         "node1",

@@ -18,7 +18,9 @@ from tools.test.options import Options, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 LIGHT = "not cluster and not node"
-ON_EMBEDDED = ("tests/contract/kube", "tests/contract/template")
+CONTRACT = "tests/contract"
+QUICK = ("tests/contract/kube", "tests/contract/template", "tests/contract/link")
+PLAIN = ("tests/contract/sessions/test_start.py", "tests/contract/sessions/test_stop_resume.py")
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,17 @@ def parts(options: Options, root: Path, *, kubectl: bool = False) -> list[Part]:
     if options.in_ci:
         chosen.append(mutants(options))
     if kubectl:
-        words = (sys.executable, "-m", "pytest", "--embedded", *ON_EMBEDDED)
-        chosen.append(Part("pytest on the embedded cluster", words))
+        chosen += embedded(options)
     return [*chosen, pytest(options)]
+
+
+def embedded(options: Options) -> list[Part]:
+    """Tier 2: what is quick, and in CI all of it, and what a node in mode plain can do."""
+    words = (sys.executable, "-m", "pytest", "--embedded")
+    title = "pytest on the embedded cluster"
+    if not options.in_ci:
+        return [Part(title, (*words, *QUICK))]
+    return [Part(title, (*words, CONTRACT)), Part(f"{title}, mode plain", (*words, "--plain", *PLAIN))]
 
 
 def go_test(options: Options) -> Part:

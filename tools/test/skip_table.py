@@ -15,6 +15,10 @@ import pytest
 
 from tools.check.skips import TABLE, Skip, parse
 
+PLAIN = "2-plain"
+"""Tier 2 on a node in mode plain. The same files run there as in mode namespaces and know nothing of it, so
+the table does not only allow these skips, it makes them."""
+
 TIER = "tier"  # the property that carries a test's tier from where it runs to where it is judged
 
 
@@ -64,7 +68,7 @@ def reason_of(report: pytest.TestReport) -> str:
 
 def tier_of(item: pytest.Item) -> str:
     if os.environ.get("MOORAGE_TEST_EMBEDDED") == "1":
-        return "2"
+        return PLAIN if os.environ.get("MOORAGE_TEST_NODE_MODE") == "plain" else "2"
     # Markers, not keywords: those also hold the names of folders, and tests/cluster is one.
     if item.get_closest_marker("node"):
         return "4"
@@ -73,7 +77,7 @@ def tier_of(item: pytest.Item) -> str:
 
 def asked_tiers(environment: Mapping[str, str], user: int) -> set[str]:
     """Which tiers must run. On someone's own cluster the tests say themselves what it cannot do."""
-    asked = {"1", "2"}
+    asked = {"1", "2", PLAIN}
     if environment.get("MOORAGE_TEST_KUBECONFIG"):
         return asked
     if environment.get("MOORAGE_TEST_CLUSTER") == "1":
@@ -83,15 +87,23 @@ def asked_tiers(environment: Mapping[str, str], user: int) -> set[str]:
     return asked
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    plain = {skip.test: skip.reason for skip in read_table(config) if skip.tier == PLAIN}
     for item in items:
-        item.user_properties.append((TIER, tier_of(item)))
+        tier = tier_of(item)
+        item.user_properties.append((TIER, tier))
+        reason = plain.get(item.nodeid.partition("[")[0]) if tier == PLAIN else None
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def read_table(config: pytest.Config) -> list[Skip]:
+    table = Path(config.rootpath) / TABLE
+    return parse(table.read_text()) if table.exists() else []
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return  # with several processes, only the one that hears all of them judges
-    table = Path(config.rootpath) / TABLE
-    skips = parse(table.read_text()) if table.exists() else []
-    plugin = SkipTable(skips, asked_tiers(os.environ, os.geteuid()))
+    plugin = SkipTable(read_table(config), asked_tiers(os.environ, os.geteuid()))
     config.pluginmanager.register(plugin, "moorage-skip-table")
