@@ -159,6 +159,26 @@ def test_what_is_no_file_is_left_out_and_said(cli: Cli, here: Path) -> None:
     assert set(names(cli.verbs.uploaded["/workspace/t"])) == {"x"}
 
 
+@pytest.mark.parametrize("target", ["/etc/hostname", "../beside", "d/../x"])
+def test_links_that_lead_out_are_left_out_of_an_upload_and_said(cli: Cli, here: Path, target: str) -> None:
+    (here / "t" / "d").mkdir(parents=True)
+    (here / "t" / "x").write_text("x")
+    (here / "t" / "in").symlink_to("x")
+    (here / "t" / "out").symlink_to(target)
+    result = cli("cp", "t", "brisk-otter:/workspace/t")
+    assert result.code == 1
+    assert f"left out, leads out of the copy: out -> {target}\n" in result.err
+    assert set(names(cli.verbs.uploaded["/workspace/t"])) == {"d", "x", "in"}
+
+
+def test_a_place_that_takes_no_file_gets_a_hint(cli: Cli, here: Path) -> None:
+    (here / "f").write_text("f")
+    cli.verbs.failures["put_tar"] = HelperError("mkdir /proc/x: no such file", details={"code": "not_found"})
+    result = cli("cp", "f", "brisk-otter:/proc/x")
+    assert result.code == 1
+    assert "hint: /workspace and /tmp can be written" in result.err
+
+
 @pytest.mark.parametrize("goal", ["copy", "-"])
 @pytest.mark.parametrize(
     ("left_out", "said"),
@@ -204,6 +224,7 @@ def test_a_refused_upload_ends_with_its_error_and_no_thread_left(cli: Cli, here:
     [
         ("s:/a/b", Remote("s", "/a/b")),
         ("s:a", Remote("s", "/workspace/a")),
+        ("s:", Remote("s", "/workspace")),
         ("s:/a//b/../c/", Remote("s", "/a/c", into=True)),
         ("s:/a/.", Remote("s", "/a", contents=True)),
         ("s:a:b", Remote("s", "/workspace/a:b")),

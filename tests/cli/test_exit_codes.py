@@ -105,6 +105,14 @@ def test_exec_keeps_its_own_failures_apart_from_the_commands(
     assert cli("exec", "brisk-otter", "--", "true").code == 125
 
 
+def test_words_of_the_server_are_said_once(cli: Cli) -> None:
+    said = "pods is forbidden: exceeded quota: small"
+    error = SessionFailed(f"create Pod: {said}", details={"category": "quota"})
+    error.__cause__ = ApiError(ApiProblem("status", 403, "Forbidden", said, "no"))
+    cli.verbs.failures["launch"] = error
+    assert cli.run().err.count(said) == 1
+
+
 def test_a_session_that_cannot_start_is_125_and_its_commands_are_told(cli: Cli) -> None:
     cli.verbs.steps = [SessionFailed("no such image", hint="check the name", details={"category": "image"})]
     result = cli.run()

@@ -136,9 +136,9 @@ def test_rm_removes_the_session_however_the_agent_ended(cli: Cli, how: str) -> N
 
 
 def test_without_rm_it_is_kept_and_the_next_commands_are_told(cli: Cli) -> None:
-    assert (
-        "session brisk-otter is kept: moorage resume brisk-otter, or moorage rm brisk-otter" in cli.run().err
-    )
+    kept = "session brisk-otter is kept: moorage resume brisk-otter, or moorage rm brisk-otter\n"
+    assert kept in cli.run().err
+    assert kept in cli("attach", "brisk-otter").err
     assert cli.verbs.names("remove") == []
 
 

@@ -8,11 +8,13 @@ from moorage.core.errors import (
     MoorageError,
     NameBlocked,
     SessionFailed,
+    StoreError,
     Unreachable,
     WorkspaceLost,
 )
 from moorage.core.session import AgentExit, AgentRun, Phase, State
 from moorage.ports.sessions import Exited, Progress
+from moorage.ports.store import RECORD_GONE
 from tests.cli.harness import Cli
 from tests.cli.scripted import make_view
 
@@ -35,6 +37,15 @@ def test_after_a_failure_the_commands_fit_the_state(
     assert "session brisk-otter is kept" in done.err
     assert all(f"moorage {verb} brisk-otter" in done.err for verb in offered)
     assert not [verb for verb in not_offered if f"moorage {verb} brisk-otter" in done.err]
+
+
+def test_no_command_is_offered_for_a_record_that_is_gone(cli: Cli) -> None:
+    hint = "find it with: kubectl get pods"
+    cli.verbs.steps = [StoreError("the folder was removed", hint=hint, details={"state": RECORD_GONE})]
+    done = cli.run()
+    assert done.code == 125
+    assert hint in done.err
+    assert "moorage" not in done.err.replace("error:", "")
 
 
 def test_with_rm_an_unreachable_server_leaves_the_session_and_says_so(cli: Cli) -> None:

@@ -71,6 +71,8 @@ def test_detached_prints_the_name_on_stdout_and_leaves_output_unread(cli: Cli) -
     result = cli.run("-d")
     assert (result.code, result.out) == (0, b"brisk-otter\n")
     assert cli.verbs.calls[-2:] == [("view", "brisk-otter"), ("close",)]
+    quiet = cli.run("-d", "-q")
+    assert (quiet.out, quiet.err) == (b"brisk-otter\n", "")
 
 
 def test_without_i_the_agents_stdin_is_closed_and_with_i_ours_is_passed_on(cli: Cli) -> None:

@@ -164,6 +164,10 @@ def test_the_reason_of_a_session_says_how_it_ended_or_what_is_wrong(
     cli.verbs.views = [make_view(state=State(phase=phase, since=1.0), run=run, **fields)]
     header, row = cli("ls", "-a").text.splitlines()
     assert row[header.index("REASON") :] == reason
+    reason = reason.replace("-", "")
+    assert cli("ls", "-a", "-o", "json").json["items"][0]["reason"] == reason
+    assert cli("describe", "brisk-otter", "-o", "json").json["reason"] == reason
+    assert (f"Reason:         {reason}\n" in cli("describe", "brisk-otter").text) == bool(reason)
 
 
 def test_a_namespace_keeps_the_sessions_of_others_out(full: Cli) -> None:

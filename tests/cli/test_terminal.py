@@ -115,6 +115,8 @@ def test_rm_lists_what_goes_and_asks(terminal: Start, answer: str, code: int, re
     screen.type(f"{answer}\n")
     assert screen.ended() == code
     assert [call[0] for call in screen.calls].count("remove") == removed
+    assert ("\r\nnothing was removed\r\n" in screen.seen) == (not removed)
+    assert "error:" not in screen.seen
 
 
 def test_ctrl_c_at_the_question_removes_nothing(terminal: Start) -> None:

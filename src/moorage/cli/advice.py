@@ -9,6 +9,7 @@ from moorage.cli.description import exit_text
 from moorage.core.errors import MoorageError, SessionFailed, Unreachable, WorkspaceLost
 from moorage.core.session import Phase
 from moorage.ports.sessions import SessionView
+from moorage.ports.store import RECORD_GONE
 
 FOLLOW = ("follow it", "attach")
 OUTPUT = ("its output", "logs")
@@ -32,8 +33,18 @@ def say_left(call: Call, name: str, *, agent_started: bool, unremoved: bool = Fa
         _say(call, name, f"session {name} left as it is, not yet running", (FOLLOW, REMOVE))
 
 
+def say_ended(call: Call, name: str, *, kept: bool) -> None:
+    """Its agent ended under our eyes."""
+    if kept:
+        call.terminal.note(f"session {name} is kept: moorage resume {name}, or moorage rm {name}")
+    else:
+        call.terminal.note(f"session {name} was removed meanwhile")
+
+
 def say_kept(call: Call, name: str, error: MoorageError | None) -> None:
     """Following ended by an error, which is told after this; None: by a fault of ours."""
+    if error is not None and error.details.get("state") == RECORD_GONE:
+        return  # no command of ours finds it any more; the error says which does
     commands: Commands = (LOOK, FOLLOW)
     if isinstance(error, Unreachable):
         commands = (("go on", "attach"), REMOVE)

@@ -10,12 +10,12 @@ import itertools
 import os
 import sys
 import traceback
-from typing import Any
+from typing import Any, TypeGuard
 
 import click
 
 from moorage.cli import failures, flags
-from moorage.cli.command import State, VerbGroup
+from moorage.cli.command import AFTER_DASHES, State, VerbCommand, VerbGroup
 from moorage.cli.overview import OVERVIEW
 from moorage.cli.suggesting import suggest_values
 from moorage.cli.terminal import OutputClosed, Terminal
@@ -149,6 +149,8 @@ def _as_usage(error: click.ClickException, state: State) -> UsageError:
     path = ctx.command_path if ctx is not None else f"{PROGRAM} {state.verb}".rstrip()
     hint = f"`{path} --help` shows how it is used"
     if isinstance(error, click.exceptions.NoSuchOption):
+        if _lacks_dashes(ctx):
+            hint = f"the command and its flags stand after --: {_usage(ctx)}"
         near = list(error.possibilities or ())[:1] or [nearest(error.option_name, _flags_of(ctx))]
         if near[0]:
             hint = f"did you mean {near[0]}?"
@@ -156,7 +158,33 @@ def _as_usage(error: click.ClickException, state: State) -> UsageError:
     message = error.format_message().rstrip(".")
     if ctx is not None and isinstance(ctx.command, click.Group) and message == "Missing command":
         return UsageError("say what to do", hint=f"`{path} --help` lists the verbs")
+    if isinstance(error, click.exceptions.BadOptionUsage):
+        hint = f"write {_form(ctx, error.option_name)}; {hint}"
+    elif isinstance(error, click.exceptions.MissingParameter) and isinstance(error.param, click.Option):
+        hint = f"write {_form(ctx, error.param.opts[0])}; {hint}"
+    elif type(error) in (click.UsageError, click.exceptions.MissingParameter) and ctx is not None:
+        hint = f"write {_usage(ctx)}; {hint}"
     return UsageError(message[:1].lower() + message[1:], hint=hint)
+
+
+def _lacks_dashes(ctx: click.Context | None) -> TypeGuard[click.Context]:
+    """Is it a verb that takes a command, and was none set apart by ``--``?"""
+    takes = ctx is not None and isinstance(ctx.command, VerbCommand) and ctx.command.takes_command
+    return takes and ctx is not None and ctx.meta.get(AFTER_DASHES) is None
+
+
+def _usage(ctx: click.Context) -> str:
+    """``moorage exec [FLAGS] NAME -- CMD…``"""
+    return " ".join([ctx.command_path, *ctx.command.collect_usage_pieces(ctx)])
+
+
+def _form(ctx: click.Context | None, flag: str) -> str:
+    """A flag with what it takes: ``--context NAME``."""
+    params: list[click.Parameter] = [*flags.global_flags()]
+    if ctx is not None:
+        params = ctx.command.get_params(ctx)
+    takes = next((param.metavar for param in params if flag in param.opts), None)
+    return f"{flag} {takes}" if takes else flag
 
 
 def _flags_of(ctx: click.Context | None) -> list[str]:

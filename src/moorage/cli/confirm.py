@@ -9,16 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from moorage.cli.command import Call
+from moorage.cli.failures import Declined
 from moorage.cli.streams import stdin_reader
 from moorage.cli.text import plain, shell_line
-from moorage.core.errors import MoorageError, UsageError
+from moorage.core.errors import UsageError
 from moorage.ports.sessions import Removal
-
-
-class Declined(MoorageError):
-    """A person said no."""
-
-    code = "declined"
 
 
 def removal_lines(plan: Removal) -> list[str]:

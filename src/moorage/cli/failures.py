@@ -19,6 +19,12 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 
+class Declined(MoorageError):
+    """A person said no: nothing went wrong, so no word of an error is printed."""
+
+    code = "declined"
+
+
 def exit_code(error: MoorageError, *, carries_command: bool) -> int:
     """The code a command ends with. Verbs that pass on a command's code keep their own failures apart."""
     if carries_command and not isinstance(error, UsageError):
@@ -31,6 +37,9 @@ def print_error(terminal: Terminal, error: MoorageError, *, as_json: bool, verbo
     ``verbose`` adds the code and all details."""
     if as_json:
         terminal.say(json.dumps(error_object(error), ensure_ascii=True))
+        return
+    if isinstance(error, Declined):
+        terminal.say(error.message)
         return
     red, reset = ("\x1b[31m", "\x1b[0m") if terminal.colour(stderr=True) else ("", "")
     terminal.say_prefixed(f"{red}error:{reset} ", error.message)
@@ -90,8 +99,9 @@ def _details(error: MoorageError) -> list[str]:
     category = error.details.get("category")
     if category:
         lines.append(f"why: {category}")
-    if error.__cause__ is not None and isinstance(error.__cause__, MoorageError):
-        lines.append(f"why: {error.__cause__.message}")
+    cause = error.__cause__
+    if isinstance(cause, MoorageError) and cause.message not in error.message:
+        lines.append(f"why: {cause.message}")
     if isinstance(error, DocumentError):
         for problem in error.problems:
             if problem.message in error.message and problem.hint in ("", _hint(error)):

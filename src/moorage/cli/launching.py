@@ -6,6 +6,7 @@ Called by ``verbs.run`` before anything is opened. Whether template and workspac
 
 from __future__ import annotations
 
+import posixpath
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Final
 from moorage.cli.command import Call
 from moorage.cli.environment import read_environment
 from moorage.core.errors import NotFound, UsageError
+from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import HelperSpec, WorkspaceMode, WorkspaceSpec
 from moorage.ports.sessions import LaunchRequest
 
@@ -114,7 +116,7 @@ def _check_combinations(call: Call, asked: Asked) -> None:
     if asked.source_ref and not asked.source:
         raise UsageError("--source-ref needs --source", hint="add --source PATH or URL")
     if not asked.cwd.startswith("/"):
-        raise UsageError("--cwd must be an absolute path", field="--cwd", hint="e.g. --cwd /workspace/app")
+        raise UsageError("--cwd must be an absolute path", field="--cwd", hint=absolute_hint(asked.cwd))
     if not 0 <= asked.grace <= 86_400:
         raise UsageError("--grace must lie between 0 and 24h", field="--grace", hint="e.g. --grace 30s")
     if asked.start_timeout <= 0:
@@ -170,6 +172,11 @@ def _helper(call: Call, asked: Asked) -> HelperSpec:
             "--helper-image belongs to --helper image", hint="leave it out, or use --helper image"
         )
     return HelperSpec(source=source, image=image if source == "image" else "")
+
+
+def absolute_hint(cwd: str) -> str:
+    """What to write for a relative directory."""
+    return f"it is not joined to any other: write --cwd {posixpath.join(WORKSPACE_PATH, cwd)}"
 
 
 def choice(flag: str, value: str, known: tuple[str, ...]) -> str:

@@ -40,10 +40,9 @@ def parse_place(text: str) -> Remote | Local:
         if not text:
             raise UsageError("a path to copy is empty", hint="moorage cp NAME:/workspace/file .")
         return Local(text)
-    if not head or not path:
-        missing = "session name" if not head else "path"
+    if not head:
         raise UsageError(
-            f"{text!r} lacks a {missing}",
+            f"{text!r} lacks a session name",
             hint="write NAME:/path; a local file with a colon in its name as ./name:with:colon",
         )
     check_text(text, "a name or path in a session", field="NAME:/path")
@@ -51,6 +50,7 @@ def parse_place(text: str) -> Remote | Local:
         raise UsageError("a path holds a NUL byte")
     return Remote(
         session=head,
+        # As with scp, nothing after the colon is the directory itself.
         path=posixpath.normpath(posixpath.join(WORKSPACE_PATH, path)),
         into=path.endswith("/"),
         contents=path == "." or path.endswith("/."),

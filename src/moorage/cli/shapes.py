@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from moorage.cli.reasons import why
 from moorage.core.session import AgentExit, Diagnosis, Session
 from moorage.ports.link import ExitStatus
 from moorage.ports.sessions import Check, Removal, SessionView
@@ -30,7 +31,7 @@ def session_object(view: SessionView) -> dict[str, Any]:
         "name": session.name,
         "id": session.id,
         "status": view.word,
-        "reason": view.reason,
+        "reason": why(view),
         "phase": session.state.phase.value,
         "since": moment(session.state.since),
         "created_at": moment(session.created_at),

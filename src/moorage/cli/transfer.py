@@ -15,7 +15,7 @@ from pathlib import Path
 
 from moorage.cli.streams import CHUNK, ByteReader, ByteWriter
 from moorage.cli.terminal import OutputClosed
-from moorage.cli.unpack import Unpacked, pack, unpack
+from moorage.cli.unpack import Omitted, Unpacked, pack, unpack
 from moorage.core.errors import Conflict, IntegrityError
 
 
@@ -104,8 +104,8 @@ def _is_dir(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-async def packed(source: Path, name: str, skipped: list[str]) -> AsyncIterator[bytes]:
-    """``source`` as tar, see ``unpack.pack``; names that were left out are added to ``skipped``."""
+async def packed(source: Path, name: str, omitted: Omitted) -> AsyncIterator[bytes]:
+    """``source`` as tar, see ``unpack.pack``; what was left out is added to ``omitted``."""
     read_end, write_end = os.pipe()
     worker = asyncio.create_task(asyncio.to_thread(_pack_to, write_end, source, name))
     try:
@@ -117,9 +117,10 @@ async def packed(source: Path, name: str, skipped: list[str]) -> AsyncIterator[b
         result = (await asyncio.gather(worker, return_exceptions=True))[0]
     if isinstance(result, BaseException):
         raise result
-    skipped += result
+    omitted.special += result.special
+    omitted.links += result.links
 
 
-def _pack_to(write_end: int, source: Path, name: str) -> list[str]:
+def _pack_to(write_end: int, source: Path, name: str) -> Omitted:
     with os.fdopen(write_end, "wb") as stream:
         return pack(stream, source, name)

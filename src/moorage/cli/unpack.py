@@ -8,6 +8,7 @@ do, since that of older releases can be fooled by links.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import stat
@@ -185,6 +186,15 @@ def _safe_name(name: str) -> str | None:
     return str(path) if path.parts else None
 
 
+def _stays_inside(name: str, target: str) -> bool:
+    """Does the Pod take a symbolic link at ``name`` to ``target``? agentctl's rule: relative, ``..`` only in
+    front, and no more of them than the link lies deep."""
+    words = [part for part in target.split("/") if part not in ("", ".")]
+    climbs = len(list(itertools.takewhile(lambda word: word == "..", words)))
+    deep = len(PurePosixPath(name).parts) - 1
+    return not target.startswith("/") and words.count("..") == climbs <= deep
+
+
 def _leads_out(name: str, target: str) -> bool:
     """Does a symbolic link at ``name`` point out of the archive's root, read word by word?"""
     if target.startswith("/"):
@@ -224,14 +234,26 @@ def _hard_link_source(member: tarfile.TarInfo, into: Path) -> Path:
     return source
 
 
-def pack(stream: IO[bytes], source: Path, name: str) -> list[str]:
+@dataclass
+class Omitted:
+    """What ``pack`` left out: names of sockets, pipes and devices; links that lead out, with their target."""
+
+    special: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+
+
+def pack(stream: IO[bytes], source: Path, name: str) -> Omitted:
     """Write ``source`` to ``stream`` as tar under ``name`` ("": only the contents of a directory).
-    Returns what was left out: sockets, pipes, devices. Links stay links."""
-    skipped: list[str] = []
+    Returns what was left out. Links stay links, but for those that lead out: the Pod takes no archive
+    with one."""
+    omitted = Omitted()
 
     def clean(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
-            skipped.append(member.name)
+            omitted.special.append(member.name)
+            return None
+        if member.issym() and not _stays_inside(member.name, member.linkname):
+            omitted.links.append(f"{member.name} -> {member.linkname}")
             return None
         member.mode &= 0o777
         member.uid = member.gid = 0
@@ -244,4 +266,4 @@ def pack(stream: IO[bytes], source: Path, name: str) -> list[str]:
         else:
             for entry in sorted(os.listdir(source)):
                 archive.add(source / entry, arcname=entry, filter=clean)
-    return skipped
+    return omitted

@@ -8,17 +8,28 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
-from moorage.core.errors import AccessDenied, LinkError, MoorageError, Unreachable
-from moorage.core.kinds import EVENTS, Json
+from moorage.core.errors import (
+    AccessDenied,
+    ApiError,
+    Conflict,
+    LinkError,
+    MoorageError,
+    NotFound,
+    Unreachable,
+)
+from moorage.core.kinds import EVENTS, PODS, Json
 from moorage.core.plans.changes import agent_may_run
 from moorage.core.pod_view import event_time
 from moorage.core.session import Session
+from moorage.ports.cluster import Cluster
 from moorage.ports.link import Gap, Output
 from moorage.ports.sessions import Progress, Report
 from moorage.ports.store import SessionEvent
 from moorage.sessions.carry import POLL
 from moorage.sessions.contact import going_on
+from moorage.sessions.own_pod import no_pod, own_pod
 from moorage.sessions.parts import Parts
 from moorage.sessions.side_link import side_link
 
@@ -69,6 +80,62 @@ async def _held_in_pod(
                         return
     finally:
         await link.close()
+
+
+async def container_log(
+    parts: Parts, session: Session, container: str, *, previous: bool, **how: Any
+) -> AsyncIterator[bytes]:
+    """The kubelet's log of one container of the session's own Pod. ``how``: as ``Cluster.logs`` takes it.
+    Raises NotFound for a container, or a previous run of it, that there is not; AccessDenied; Conflict."""
+    cluster = await parts.executors.of(session)
+    await own_pod(parts, cluster, session)
+    name, namespace = session.inventory.pod_name, session.inventory.namespace
+    try:
+        async for chunk in cluster.logs(name, container, namespace=namespace, previous=previous, **how):
+            yield chunk
+    except ApiError as error:
+        raise await _no_log(cluster, session, container, previous, error) from error
+
+
+async def _no_log(
+    cluster: Cluster, session: Session, container: str, previous: bool, error: ApiError
+) -> MoorageError:
+    """What a refused log means. Servers tell a wrong name and a missing run apart by their words only."""
+    status = error.problem.http_status
+    if status in (401, 403):
+        return AccessDenied(
+            f"the log of container {container} may not be read: {error.message}",
+            hint="moorage doctor shows which rights are missing, and how to grant them",
+        )
+    if status not in (400, 404):
+        return error
+    try:
+        pod = await cluster.get(PODS, session.inventory.pod_name, namespace=session.inventory.namespace)
+    except ApiError:
+        return no_pod(session)
+    names = container_names(pod)
+    if container not in names:
+        return NotFound(
+            f"session {session.name} has no container {container}",
+            field="container",
+            hint=f"its containers: {', '.join(names)}",
+        )
+    if previous and "previous terminated" in error.message:
+        return NotFound(
+            f"container {container} was not restarted: there is no log of an earlier run",
+            hint=f"of this one: moorage logs {session.name} -c {container}",
+        )
+    return Conflict(
+        f"container {container} has no log to read: {error.message}",
+        hint=f"see how it stands: moorage describe {session.name}",
+    )
+
+
+def container_names(pod: Json) -> list[str]:
+    """Of all containers of a Pod, in the order they start."""
+    spec = pod.get("spec") or {}
+    groups = ("initContainers", "containers", "ephemeralContainers")
+    return [str(one["name"]) for group in groups for one in spec.get(group) or ()]
 
 
 def _length(item: Output | Gap) -> int:

@@ -40,6 +40,24 @@ async def already(parts: Parts, session: Session, desired: Desired) -> Already |
     return Already(f"{session.name} is {word} already by the record; the cluster was not asked: {why}", why)
 
 
+def nothing_done(before: Session, after: Session, desired: Desired) -> str:
+    """What to say of a wish that was carried out, and changed nothing: everything was so before. "": it did
+    change something."""
+    steady = before.seen_intent >= before.intent.number and before.run == after.run
+    same = (before.state.phase, before.state.pod) == (after.state.phase, after.state.pod)
+    if not (steady and same):
+        return ""
+    if desired is Desired.RUNNING and after.state.phase is Phase.RUNNING:
+        return f"{after.name} is running already: nothing was done"
+    if after.state.phase is not Phase.PRESERVED:
+        return ""
+    if desired is Desired.STOPPED:
+        return f"{after.name} is stopped already: nothing was done"
+    if desired is Desired.PAUSED:
+        return f"{after.name} is paused already: nothing was done"
+    return ""
+
+
 async def _unanswered(parts: Parts, session: Session) -> str:
     try:
         observer = Observer(await parts.executors.of(session), parts.clock)

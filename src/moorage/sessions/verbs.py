@@ -26,15 +26,14 @@ from moorage.ports.sessions import (
 )
 from moorage.ports.store import SessionEvent
 from moorage.ports.streams import DialledStream
-from moorage.sessions import abandoned, history, launch, removal, unreadable
+from moorage.sessions import abandoned, history, removal, unreadable
 from moorage.sessions.attachment import SessionAttachment
 from moorage.sessions.carry import carry_out
 from moorage.sessions.doctor import doctor
 from moorage.sessions.evidence import evidence
 from moorage.sessions.isolation import isolation
-from moorage.sessions.own_pod import own_pod
 from moorage.sessions.parts import Parts
-from moorage.sessions.settled import already
+from moorage.sessions.settled import already, nothing_done
 from moorage.sessions.side_link import side_link
 from moorage.sessions.views import glance, view, views
 
@@ -54,10 +53,14 @@ class Verbs:
         return self._parts.executors.where
 
     async def launch(self, request: LaunchRequest, report: Report) -> Session:
+        from moorage.sessions import launch  # the whole Pod schema, which no other verb needs
+
         await removal.sweep(self._parts)
         return await launch.launch(self._parts, request, report)
 
     async def preview(self, request: LaunchRequest) -> list[Json]:
+        from moorage.sessions import launch
+
         session = await launch.draft(self._parts, request, lambda progress: None)
         return launch.preview_objects(session)
 
@@ -96,7 +99,10 @@ class Verbs:
             return await glance(self._parts, session, nothing.unknown)
         intent = Intent(desired=desired, at=self._parts.clock.now(), force=force, discard_workspace=discard)
         await self._drop_link(session.id)
-        return await view(self._parts, await carry_out(self._parts, session, intent, report))
+        done = await carry_out(self._parts, session, intent, report)
+        if said := nothing_done(session, done, desired):
+            report(Progress("agent", said))
+        return await view(self._parts, done)
 
     async def stop(self, name: str, report: Report, *, force: bool = False) -> SessionView:
         return await self._wish(name, Desired.STOPPED, report, force=force)
@@ -166,12 +172,10 @@ class Verbs:
         since: int | None = None,
     ) -> AsyncIterator[bytes]:
         session = await self._get(name)
-        cluster = await self._parts.executors.of(session)
-        await own_pod(self._parts, cluster, session)
-        async for chunk in cluster.logs(
-            session.inventory.pod_name,
+        async for chunk in history.container_log(
+            self._parts,
+            session,
             container,
-            namespace=session.inventory.namespace,
             previous=previous,
             follow=follow,
             tail_lines=tail,

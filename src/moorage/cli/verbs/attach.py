@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from moorage.cli.advice import say_left, say_over
+from moorage.cli.advice import say_ended, say_left, say_over
 from moorage.cli.command import Call, verb
 from moorage.cli.follow import Manner
 from moorage.cli.naming import suggest
@@ -57,6 +57,8 @@ async def command(call: Call, name: str, read_only: bool, from_start: bool, inte
         ending = await follow(call, sessions, view.session.name, report, manner, from_start=from_start)
         if over and ending.how == "exited":
             say_over(call, view)
+        elif ending.how == "exited" or not ending.kept:
+            say_ended(call, view.session.name, kept=ending.kept)
         elif left(ending):
             say_left(call, view.session.name, agent_started=ending.agent_started)
         return exit_code_of(call, name, ending)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import click
@@ -15,6 +15,7 @@ from moorage.cli.places import Local, Remote, parse_pair
 from moorage.cli.streams import ByteWriter, stdin_reader, stdout_writer
 from moorage.cli.text import plain, shell_line
 from moorage.cli.transfer import download, packed
+from moorage.cli.unpack import Omitted
 from moorage.cli.verbs import VERBS
 from moorage.core.errors import Conflict, HelperError, MoorageError, NotFound, UsageError
 from moorage.ports.link import LeftOut
@@ -52,6 +53,10 @@ async def command(call: Call, source: str, target: str) -> int:
             assert isinstance(goal, Remote)
             return await _to_session(call, sessions, origin, goal)
         except MoorageError as error:
+            if isinstance(error, HelperError) and not error.hint:
+                error.hint = (
+                    "/workspace and /tmp can be written; see who may write: moorage exec NAME -- ls -ld DIR"
+                )
             if not _about_path(error):
                 await suggest(sessions, error, _session_of(origin, goal))
             raise
@@ -85,10 +90,14 @@ async def _from_session(call: Call, sessions: SessionVerbs, origin: Remote, goal
     single = posixpath.basename(origin.path) if kind == "file" else ""
     counted = _counted(call, sessions.get_tar(origin.session, origin.path, left_out))
     done = await download(counted, target, single=single)
-    for name in done.skipped:
-        call.terminal.say(f"left out, leads out of the copy: {plain(name)}")
+    _say_links(call, done.skipped)
     call.terminal.note(f"copied {_files(done.files)}, {_amount(done.size)}, to {target}")
     return max(_said(call, left_out), 1 if done.skipped else 0)
+
+
+def _say_links(call: Call, links: Sequence[str]) -> None:
+    for name in links:
+        call.terminal.say(f"left out, leads out of the copy: {plain(name)}")
 
 
 def _how_to_look(place: Remote) -> str:
@@ -142,11 +151,12 @@ async def _to_session(call: Call, sessions: SessionVerbs, origin: Local, goal: R
         folder, name = goal.path, base
     else:
         folder, name = posixpath.split(goal.path)
-    skipped: list[str] = []
-    chunks = _counted(call, packed(source, name, skipped))
+    omitted = Omitted()
+    chunks = _counted(call, packed(source, name, omitted))
     size = await sessions.put_tar(goal.session, folder, chunks)
     call.terminal.note(f"copied {_amount(size)} to {goal.session}:{posixpath.join(folder, name)}")
-    return _said(call, LeftOut(len(skipped), skipped))
+    _say_links(call, omitted.links)
+    return max(_said(call, LeftOut(len(omitted.special), omitted.special)), 1 if omitted.links else 0)
 
 
 async def _kind(sessions: SessionVerbs, place: Remote) -> str:

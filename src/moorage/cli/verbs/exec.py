@@ -6,6 +6,7 @@ import click
 
 from moorage.cli.command import Call, verb, words_after_dashes
 from moorage.cli.environment import read_environment
+from moorage.cli.launching import absolute_hint
 from moorage.cli.naming import suggest
 from moorage.cli.rawmode import window_size
 from moorage.cli.remote import carry
@@ -32,7 +33,11 @@ from moorage.ports.link import ProcessSpec
 @click.option("-i", "--interactive", is_flag=True, help="Pass our stdin to CMD.")
 @click.option("-t", "--tty", is_flag=True, help="Give CMD a terminal.")
 @click.option(
-    "-w", "--cwd", metavar="DIR", default="/workspace", help="Where CMD starts (default: /workspace)."
+    "-w",
+    "--cwd",
+    metavar="DIR",
+    default="/workspace",
+    help="Where CMD starts, absolute (default: /workspace).",
 )
 @click.option("-e", "--env", metavar="NAME[=VALUE]", multiple=True, help="Variable, never shown; repeatable.")
 @click.option("--env-file", metavar="FILE", multiple=True, help="Lines of NAME=VALUE or NAME; repeatable.")
@@ -53,7 +58,7 @@ async def command(
         said = f"unexpected word {words[0]!r} before --" if words else "no command to run"
         raise UsageError(said, hint=f"the command stands after --: moorage exec {name} -- CMD")
     if not cwd.startswith("/"):
-        raise UsageError("--cwd must be an absolute path", field="--cwd", hint="e.g. --cwd /workspace/app")
+        raise UsageError("--cwd must be an absolute path", field="--cwd", hint=absolute_hint(cwd))
     if interactive and tty and not call.terminal.stdin_tty:
         raise UsageError(
             "-i -t needs a terminal on stdin, and ours is none", hint="leave out -t to pipe input"

@@ -12,14 +12,14 @@ from moorage.cli.command import Call, verb
 from moorage.cli.listing import WatchedList
 from moorage.cli.naming import none_found
 from moorage.cli.output import print_list
+from moorage.cli.reasons import why
 from moorage.cli.shapes import session_object
 from moorage.cli.tables import cut, table
-from moorage.cli.text import age, shell_line, signal_name
+from moorage.cli.text import age, shell_line
 from moorage.cli.verbs import VERBS
 from moorage.cli.watching import looks
-from moorage.core.diagnosis import start_failure
 from moorage.core.errors import UsageError
-from moorage.core.session import AgentExit, Phase
+from moorage.core.session import Phase
 from moorage.ports.sessions import SessionView
 
 WORDS = ("Starting", "Running", "Paused", "Unhealthy", "Stopping", "Stopped", "Failed", "Unknown")
@@ -104,32 +104,6 @@ async def _watch(
             call.terminal.note(none)
         shown.show(now, lambda keys, rows=rows: _table(call, [rows[key] for key in keys]))  # type: ignore[misc]
         last = seen
-
-
-def why(view: SessionView) -> str:
-    """In few words why a session has its status: what could not be seen, a diagnosis, how the agent ended."""
-    session = view.session
-    if view.unknown:
-        return view.unknown
-    if session.state.phase is Phase.ARCHIVED:
-        return "archived"
-    ended = session.run.exit if session.run else None
-    if view.diagnosis is not None and not (ended and view.word in ("Stopped", "Paused")):
-        category, reason = view.diagnosis.category, view.diagnosis.reason
-        return f"{category}: {reason}" if reason and reason != category else category
-    if ended is not None and view.word in ("Stopped", "Paused"):
-        return _ending(ended)
-    return view.reason
-
-
-def _ending(exit: AgentExit) -> str:
-    """``exited 3``, ``killed by SIGKILL (out of memory)``."""
-    memory = " (out of memory)" if exit.oom else ""
-    if exit.error:
-        return f"not started: {start_failure(exit.error)[0]}"
-    if exit.signal is not None:
-        return f"killed by {signal_name(exit.signal)}{memory}"
-    return "exit status unknown" if exit.code is None else f"exited {exit.code}{memory}"
 
 
 def _status_word(word: str) -> str:

@@ -96,7 +96,7 @@ from moorage.core.errors import UsageError
 )
 @click.option("--env-file", metavar="FILE", multiple=True, help="Lines of NAME=VALUE or NAME; repeatable.")
 @click.option(
-    "--cwd", metavar="DIR", default="/workspace", help="Directory it starts in (default: /workspace)."
+    "--cwd", metavar="DIR", default="/workspace", help="Where it starts, absolute (default: /workspace)."
 )
 @click.option(
     "--grace", metavar="TIME", type=DURATION, default=10.0, help="From SIGTERM to SIGKILL (default: 10s)."
@@ -133,7 +133,10 @@ async def command(
             return 0
         report = ProgressPrinter(call.terminal)
         session = await sessions.launch(request, report)
-        call.terminal.say(session.name if call.options.quiet else f"session {session.name}")
+        if not call.options.quiet:
+            call.terminal.say(f"session {session.name}")
+        elif not detach:  # detached, the name is the data on stdout
+            call.terminal.say(session.name)
         code = await follow_launched(call, sessions, session.name, report, asked)
         if detach and code == 0:
             print_object(call, session_object(await sessions.view(session.name)), lambda: f"{session.name}\n")
