@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+from pathlib import Path
 
 import pytest
 
-from moorage.core.errors import Conflict, SessionFailed
+from moorage.core.errors import Conflict, SessionFailed, StoreError
 from moorage.core.kinds import PODS
 from moorage.core.session import AgentExit, Phase
 from moorage.ports.link import ExitStatus, Gap, Output
@@ -16,7 +18,7 @@ from moorage.sessions.output import OutputPump
 
 from .fake_cluster import TIMEOUT
 from .fake_link import FakeLink
-from .stage import Stage, ended, shown, until
+from .stage import Stage, ended, rounds, shown, until
 
 
 def is_output(happening: Happening) -> bool:
@@ -247,3 +249,17 @@ async def test_whoever_only_waits_drives_and_delivers_nothing(stage: Stage) -> N
     assert record.run.exit == AgentExit(code=3)
     assert await stage.store.transcripts.delivered(session.id) == delivered
     assert b"more words" in shown(await stage.attend(ended))
+
+
+async def test_who_follows_a_session_whose_record_is_removed_is_told_how_to_find_it(
+    stage: Stage, tmp_path: Path
+) -> None:
+    session = await stage.running()
+    following = asyncio.create_task(stage.attend(ended))
+    await rounds(stage, 1, following)
+    shutil.rmtree(tmp_path / "data")
+    stage.agent.write(b"into the void\n")
+    with pytest.raises(StoreError, match="removed or replaced") as told:
+        await following
+    assert f"kubectl -n agents get pods,pvc -l moorage.dev/session-id={session.id}" in told.value.hint
+    assert stage.agent.state == "running"

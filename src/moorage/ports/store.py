@@ -13,6 +13,9 @@ from typing import Protocol
 from moorage.core.session import Intent, Session
 from moorage.ports.link import Gap, Output
 
+RECORD_GONE = "record_gone"
+"""``details["state"]`` of a StoreError: the database was removed; no command finds its sessions any more."""
+
 
 @dataclass(frozen=True)
 class Lease:

@@ -12,15 +12,17 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from enum import Enum
 
-from moorage.core.errors import AccessDenied, Conflict, LinkError, NotFound, Unreachable
+from moorage.core.errors import AccessDenied, Conflict, LinkError, NotFound, StoreError, Unreachable
 from moorage.core.session import AgentExit, Desired, Phase, Session
 from moorage.ports.link import Gap, Link, Output
 from moorage.ports.sessions import Exited, Happening, Progress
+from moorage.ports.store import RECORD_GONE
 from moorage.sessions.carry import POLL, raise_failed
 from moorage.sessions.contact import FOLLOWING, going_on
 from moorage.sessions.owner import LEASE_TTL, Owner
 from moorage.sessions.parts import Parts
 from moorage.sessions.side_link import side_link
+from moorage.sessions.unreadable import find_command
 
 SETTLED = (Phase.PRESERVED, Phase.ARCHIVED)
 """Nothing of it runs, and nothing is left to be cleaned up."""
@@ -54,6 +56,16 @@ class SessionAttachment:
 
     async def _follow(self) -> AsyncGenerator[Happening, None]:
         session = await self._parts.store.sessions.get(self._name)
+        async with contextlib.aclosing(self._follow_from(session)) as following:
+            try:
+                async for happening in following:
+                    yield happening
+            except StoreError as error:
+                if error.details.get("state") == RECORD_GONE:
+                    error.hint = f"what it has in the cluster stays; find it with: {find_command(session)}"
+                raise
+
+    async def _follow_from(self, session: Session) -> AsyncGenerator[Happening, None]:
         if self._watching:
             self._offset = await self._parts.store.transcripts.end(session.id)
         elif not self._from_start:

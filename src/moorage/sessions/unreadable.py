@@ -92,6 +92,11 @@ def may_be_left(session: Session) -> list[str]:
 
 
 def look_for(session: Session) -> str:
+    return f"Look with: {find_command(session)}"
+
+
+def find_command(session: Session) -> str:
+    """Finds what a session has in the cluster, without its record."""
     namespace = session.inventory.namespace
     place = f"-n {namespace}" if namespace else "-A"
-    return f"Look with: kubectl {place} get pods,pvc -l {owned.SESSION_LABEL}={session.id}"
+    return f"kubectl {place} get pods,pvc -l {owned.SESSION_LABEL}={session.id}"

@@ -17,6 +17,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from moorage.core.errors import StoreError
+from moorage.store.place import Place
 
 T = TypeVar("T")
 OnWrite = Callable[[str], None]
@@ -86,6 +87,7 @@ class Database:
         snapshot = {"isolation_level": "REPEATABLE READ"} if self.dialect == "postgresql" else {}
         self._reader = engine.execution_options(**snapshot)
         self._on_write = on_write or (lambda point: None)
+        self._place = Place(engine.url.database or "") if self.dialect == "sqlite" else None
         self._turn = asyncio.Lock()
         self._running: set[asyncio.Task[Any]] = set()
 
@@ -106,7 +108,12 @@ class Database:
             await asyncio.wait(tuple(self._running))
         await self.engine.dispose()
 
+    def _check_place(self) -> None:
+        if self._place is not None:
+            self._place.check()
+
     async def _read(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        self._check_place()
         try:
             async with self._reader.connect() as connection:
                 return await work(connection)
@@ -116,6 +123,7 @@ class Database:
     async def _write(self, name: str, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         # SQLite's own waiting polls and is unfair: writers of this process queue here instead.
         async with self._turn:
+            self._check_place()
             try:
                 async with self._writer.connect() as connection, connection.begin() as transaction:
                     result = await work(connection)
