@@ -81,16 +81,17 @@ def test_an_unlisted_skip_fails_a_whole_run(pytester: pytest.Pytester, processes
     result.stdout.fnmatch_lines(["*test_it (tier 1) was skipped: felt like it"])
 
 
-def test_in_mode_plain_the_table_itself_skips_what_it_lists_and_nothing_else(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("mode", "tier"), [("namespaces", "2"), ("plain", PLAIN)])
+def test_on_the_embedded_cluster_the_table_itself_skips_what_it_lists_and_nothing_else(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, mode: str, tier: str
 ) -> None:
     monkeypatch.setenv("MOORAGE_TEST_EMBEDDED", "1")
-    monkeypatch.setenv("MOORAGE_TEST_NODE_MODE", "plain")
+    monkeypatch.setenv("MOORAGE_TEST_NODE_MODE", mode)
     pytester.makeini(f"[pytest]\npythonpath = '{ROOT}'\nasyncio_default_fixture_loop_scope = function\n")
     pytester.makeconftest("pytest_plugins = ['tools.test.skip_table']")
     pytester.makepyfile(test_it="def test_own():\n    assert False\n\ndef test_all():\n    pass\n")
     pytester.path.joinpath("tests").mkdir()
-    pytester.path.joinpath("tests/skips.txt").write_text("test_it.py::test_own | 2-plain | sees too much\n")
+    pytester.path.joinpath("tests/skips.txt").write_text(f"test_it.py::test_own | {tier} | sees too much\n")
     result = pytester.runpytest_subprocess("-rs")
     result.assert_outcomes(passed=1, skipped=1)
     result.stdout.fnmatch_lines(["*sees too much*"])

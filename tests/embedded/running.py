@@ -160,8 +160,11 @@ def _kubeconfig_of_files(cluster: EmbeddedCluster, folder: Path) -> Path:
     document = json.loads(cluster.kubeconfig.read_text())
     write_private(folder / "token", cluster.identity.token.encode())
     (folder / "ca.crt").write_text(cluster.identity.authority)
-    document["clusters"][0]["cluster"] = {"server": cluster.address, "certificate-authority": "ca.crt"}
-    document["users"][0]["user"] = {"tokenFile": "token"}
+    document["clusters"][0]["cluster"] = {
+        "server": cluster.address,
+        "certificate-authority": str(folder / "ca.crt"),
+    }
+    document["users"][0]["user"] = {"tokenFile": str(folder / "token")}
     path = folder / "kubeconfig"
     write_private(path, json.dumps(document).encode())
     return path

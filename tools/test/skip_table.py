@@ -16,8 +16,11 @@ import pytest
 from tools.check.skips import TABLE, Skip, parse
 
 PLAIN = "2-plain"
-"""Tier 2 on a node in mode plain. The same files run there as in mode namespaces and know nothing of it, so
-the table does not only allow these skips, it makes them."""
+"""Tier 2 on a node in mode plain."""
+
+EMBEDDED = ("2", PLAIN)
+"""Here the same files run as on a real cluster, and know nothing of it: the table does not only allow their
+skips, it makes them."""
 
 TIER = "tier"  # the property that carries a test's tier from where it runs to where it is judged
 
@@ -88,12 +91,12 @@ def asked_tiers(environment: Mapping[str, str], user: int) -> set[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    plain = {skip.test: skip.reason for skip in read_table(config) if skip.tier == PLAIN}
+    listed = {(skip.test, skip.tier): skip.reason for skip in read_table(config)}
     for item in items:
         tier = tier_of(item)
         item.user_properties.append((TIER, tier))
-        reason = plain.get(item.nodeid.partition("[")[0]) if tier == PLAIN else None
-        if reason is not None:
+        reason = listed.get((item.nodeid.partition("[")[0], tier))
+        if tier in EMBEDDED and reason is not None:
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
