@@ -23,9 +23,10 @@ def held(tmp_path: Path) -> Path:
 
 
 async def test_of_a_run_that_is_given_up_no_process_is_left(held: Path) -> None:
-    words = ["sh", "-c", f"exec 3> {held}; sleep 30 & wait"]
+    words = ["sh", "-c", f"exec 3> {held}; (printf x >&3; exec sleep 30) & wait"]
     run = asyncio.create_task(run_bounded(words, ENV, interactive=False, seconds=300, most=1))
-    with await asyncio.to_thread(held.open, "rb") as end:  # it has begun
+    with await asyncio.to_thread(held.open, "rb") as end:
+        assert await asyncio.to_thread(end.read, 1) == b"x", "its child runs"
         run.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await run
