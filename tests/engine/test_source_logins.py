@@ -92,6 +92,8 @@ LINES: dict[str, tuple[str, str]] = {
     "a password": ("\tsmtpPass = PW\n", "\t# removed by Moorage\n"),
     "a helper of shell text": ('\thelper = "!f() { echo password=PW; }; f"\n', "\t# removed by Moorage\n"),
     "a helper by its name": ("\thelper = store\n", "\thelper = store\n"),
+    "the user of ssh": ("\turl = ssh://git@h/r\n", "\turl = ssh://git@h/r\n"),
+    "a password of ssh": ("\turl = ssh://git:PW@h/r\n", "\turl = ssh://git@h/r\n"),
     "a user of a host": ("\turl = git@h:r\n", "\turl = git@h:r\n"),
     "no login": ("\turl = https://h/r@1\n", "\turl = https://h/r@1\n"),
 }

@@ -17,7 +17,7 @@ _CONFIGURATION = frozenset({"config", "config.worktree"})
 _WITH_URLS = frozenset({"FETCH_HEAD", *_CONFIGURATION})
 _FOLDERS_WITH_URLS = frozenset({"logs", "remotes", "branches"})
 _ANY = rb"(?:\\\r?\n|[^\n])"  # a backslash at the end of a line joins the next one to it
-_URL_LOGIN = re.compile(rb"(?<=://)(?:\\\r?\n|[^/\s])*@")
+_URL_LOGIN = re.compile(rb"(?P<scheme>[A-Za-z0-9+.-]{0,20})://(?P<login>(?:\\\r?\n|[^/\s])*)@")
 _SECRET_VALUE = re.compile(
     rb"^(?P<before>[ \t]*(?:\[[^\n]*\][ \t]*)?)"
     rb"(?:(?:[\w-]*(?:extraheader|pass|password|token|secret))[ \t]*=" + _ANY + rb"*"
@@ -44,4 +44,11 @@ def without_logins(path: PurePosixPath, content: bytes) -> bytes:
     configuration also without headers, passwords and helpers made of shell text."""
     if path.name in _CONFIGURATION:
         content = _SECRET_VALUE.sub(rb"\g<before># removed by Moorage", content)
-    return _URL_LOGIN.sub(b"", content)
+    return _URL_LOGIN.sub(_without_login, content)
+
+
+def _without_login(url: re.Match[bytes]) -> bytes:
+    scheme, login = url["scheme"], url["login"]
+    # ssh needs its user, which is no secret; for http a lone user name may itself be a token.
+    user = login.partition(b":")[0] + b"@" if b"ssh" in scheme.lower() else b""
+    return scheme + b"://" + user
