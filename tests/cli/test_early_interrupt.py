@@ -42,8 +42,12 @@ def test_while_it_loads(tmp_path: Path, module: str) -> None:
 
 
 def test_while_it_ends(tmp_path: Path) -> None:
-    run = "from moorage.__main__ import run"
-    lines = ("import atexit", run, f"atexit.register(exec, {HELD!r}, {{}})", "run()")
+    lines = (
+        "import sys",
+        "from moorage.__main__ import run",
+        f"sys.stderr.flush = lambda: exec({HELD!r}, {{}})",
+        "run()",
+    )
     (tmp_path / "ending.py").write_text("\n".join(lines))
     assert interrupted(tmp_path, str(tmp_path / "ending.py"), "version", "--client") == (130, b"")
 

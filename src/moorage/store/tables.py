@@ -39,13 +39,13 @@ sessions = Table(
     Column("unsettled", Integer, nullable=False),
 )
 
-# A name is free again once its session is deleted.
+# A name is free again once its session is deleted. The migration tells PostgreSQL too; said here, it would
+# load that dialect in every process.
 Index(
     "sessions_live_name",
     sessions.c.name,
     unique=True,
     sqlite_where=text("phase <> 'deleted'"),
-    postgresql_where=text("phase <> 'deleted'"),
 )
 
 # Never deleted, so that a fence number is never given out twice. ``owner`` is "" when nobody holds it.
