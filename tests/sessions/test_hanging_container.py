@@ -141,11 +141,24 @@ async def test_an_agent_that_is_being_ended_keeps_its_grace_unless_forced(
             await silence()
         return await drained(link, grace)
 
+    first, look_on, looks_on = (
+        (await stage.record()).intent.number + 1,
+        wake.Wake.newer_intent,
+        asyncio.Event(),
+    )
+
+    async def noted(alarm: wake.Wake, number: int) -> None:
+        if number > first:
+            looks_on.set()
+        await look_on(alarm, number)
+
     monkeypatch.setattr(FakeLink, "drain", drain)
+    monkeypatch.setattr(wake.Wake, "newer_intent", noted)
     stopping = asyncio.create_task(stage.verbs.stop("calm-cove", stage.said.append))
     async with asyncio.timeout(HANG):
         await silence.asked.wait()
-        for force in (False, True):
-            await wished(stage, Desired.STOPPED, force=force)
+        await wished(stage, Desired.STOPPED)
+        await looks_on.wait()  # it has seen that wish
+        await wished(stage, Desired.STOPPED, force=True)
         await stopping
     assert graces == [(await stage.record()).agent.grace_seconds, 0.0]
