@@ -18,7 +18,7 @@ import pytest
 
 from moorage import kube
 from moorage.core.errors import StoreError
-from moorage.core.kinds import PODS, Json
+from moorage.core.kinds import NAMESPACES, PODS, Json
 from moorage.embedded.process import locks
 from moorage.embedded.process.finding import DetachedCluster
 
@@ -130,8 +130,8 @@ async def test_it_ends_by_itself_once_nobody_uses_it(tmp_path: Path) -> None:
     assert pid is not None
     # In use, it outlives its time many times over: it still answers after as many round trips.
     client = kube.connect(str(cluster.kubeconfig), None, "default")
-    for _ in range(50):
-        await client.identity()
+    for _ in range(200):
+        await client.get(NAMESPACES, "default")
     await client.close()
     assert cluster.pid == pid
     cluster.release()
