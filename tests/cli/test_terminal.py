@@ -183,6 +183,28 @@ def test_ctrl_c_before_the_agent_runs_removes_the_session_with_rm(terminal: Star
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_to_us_before_the_agent_runs_does_what_ctrl_c_does(
+    terminal: Start, template: str, number: signal.Signals, code: int
+) -> None:
+    screen = terminal("starting", "run", "--template", template, "--rm", "--", "x")
+    screen.until("PULLING")
+    screen.process.send_signal(number)
+    assert screen.ended() == code
+    assert "remove" in [call[0] for call in screen.calls]
+    assert "brisk-otter given up before its agent ran; removing it (--rm)" in screen.seen
+    assert "left" not in screen.seen
+
+
+def test_a_signal_to_us_before_the_agent_runs_says_that_it_does_not(terminal: Start, template: str) -> None:
+    screen = terminal("starting", "run", "--template", template, "--", "x")
+    screen.until("PULLING")
+    screen.process.send_signal(signal.SIGTERM)
+    assert screen.ended() == 143
+    assert "left as it is, not yet running" in screen.seen
+    assert "remove" not in [call[0] for call in screen.calls]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_to_us_leaves_the_agent_running(
     terminal: Start, template: str, number: signal.Signals, code: int
 ) -> None:

@@ -72,8 +72,8 @@ class Follower:
             self._on_started()
         handlers = {
             signal.SIGINT: self._interrupted,
-            signal.SIGTERM: lambda: self._go(Ending("signalled", number=signal.SIGTERM)),
-            signal.SIGHUP: lambda: self._go(Ending("signalled", number=signal.SIGHUP)),
+            signal.SIGTERM: lambda: self._signalled(signal.SIGTERM),
+            signal.SIGHUP: lambda: self._signalled(signal.SIGHUP),
             signal.SIGWINCH: self._resized,
         }
         with self._local, on_signals(handlers):
@@ -187,6 +187,9 @@ class Follower:
             return
         self._terminal.note("sent SIGINT to the agent; Ctrl-C again leaves it running")
         self._spawn(self._signal(signal.SIGINT))
+
+    def _signalled(self, number: signal.Signals) -> None:
+        self._go(Ending("signalled", number=number, agent_started=self._started.is_set()))
 
     def _resized(self) -> None:
         if self._manner.raw and self._started.is_set():

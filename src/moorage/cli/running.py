@@ -39,7 +39,7 @@ async def follow_launched(call: Call, sessions: SessionVerbs, name: str, report:
         else:
             await _remove(call, sessions, name, report)
         raise
-    given_up = ending.how == "interrupted" and not ending.agent_started
+    given_up = ending.how in ("interrupted", "signalled") and not ending.agent_started
     if not ending.kept:
         terminal.note(f"session {name} was removed meanwhile")
     elif asked.remove and (ending.how == "exited" or given_up):
