@@ -170,6 +170,15 @@ def test_the_reason_of_a_session_says_how_it_ended_or_what_is_wrong(
     assert (f"Reason:         {reason}\n" in cli("describe", "brisk-otter").text) == bool(reason)
 
 
+@pytest.mark.parametrize("output", ["table", "wide"])
+def test_a_script_of_doctor_is_printed_as_it_is_to_be_pasted(cli: Cli, output: str) -> None:
+    script = "kubectl apply -f - <<'EOF'\n- {a: b}\nEOF\n"
+    cli.verbs.checks = [Check("rights", "failed", "missing", f"an administrator runs this:\n{script[:-1]}")]
+    result = cli("doctor", "-o", output)
+    assert f"hint: an administrator runs this:\n{script}" in result.err
+    assert len(result.text.splitlines()) == 2
+
+
 def test_a_namespace_keeps_the_sessions_of_others_out(full: Cli) -> None:
     assert full("ls", "-n", "staging", "-o", "name").text == "old-raven\n"
     full.wiring.settings_set = {"namespace": "staging"}

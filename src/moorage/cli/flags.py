@@ -29,7 +29,7 @@ def global_flags() -> list[click.Option]:
             ["--context"],
             metavar="NAME",
             default="",
-            help="Cluster, as a context of the kubeconfig; no default.",
+            help="Cluster, as a context of the kubeconfig (default: see -n).",
         ),
         GlobalFlag(
             ["--kubeconfig"],
@@ -38,7 +38,10 @@ def global_flags() -> list[click.Option]:
             help="Kubeconfig (default: $KUBECONFIG, or ~/.kube/config).",
         ),
         GlobalFlag(
-            ["-n", "--namespace"], metavar="NAME", default="", help="Namespace (default: the context's own)."
+            ["-n", "--namespace"],
+            metavar="NAME",
+            default="",
+            help="Namespace (default: the context's own); alone, of the current context.",
         ),
         GlobalFlag(
             ["--request-timeout"],

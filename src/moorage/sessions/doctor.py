@@ -12,18 +12,11 @@ from moorage.core.kinds import ACCESS_REVIEWS, NAMESPACES, STORAGE_CLASSES, SUBJ
 from moorage.engine.helper import helper_binary
 from moorage.ports.cluster import Cluster
 from moorage.ports.sessions import Check
+from moorage.sessions.grant import RIGHTS, grant_script, right_name
 from moorage.sessions.isolation import words
 from moorage.sessions.parts import Parts
 
-# (resource, subresource, verbs, needed). Since 1.35 a stream is authorised as get and then as create.
-RIGHTS: tuple[tuple[str, str, tuple[str, ...], bool], ...] = (
-    ("pods", "", ("get", "list", "watch", "create", "delete", "patch"), True),
-    ("pods", "exec", ("get", "create"), True),
-    ("pods", "portforward", ("get", "create"), False),
-    ("pods", "log", ("get",), False),
-    ("persistentvolumeclaims", "", ("get", "create", "delete", "patch"), True),
-    ("events", "", ("list",), False),
-)
+SCRIPT = "the script below, at rights, grants it"
 
 
 async def doctor(parts: Parts) -> list[Check]:
@@ -48,10 +41,12 @@ async def doctor(parts: Parts) -> list[Check]:
         ]
     if config.embedded:
         checks.append(await _timed(parts, "isolation", lambda: _isolation(cluster)))
-    checks.append(await _timed(parts, "identity", lambda: _who(cluster)))
-    checks.append(await _timed(parts, "namespace", lambda: _namespace(cluster, config.namespace)))
+    who = await _timed(parts, "identity", lambda: _who(cluster))
+    namespace = await _timed(parts, "namespace", lambda: _namespace(cluster, config.namespace))
+    checks += [who, namespace]
+    begin = len(checks)
     for resource, subresource, verbs, needed in RIGHTS:
-        name = f"{resource}/{subresource}" if subresource else resource
+        name = right_name(resource, subresource)
         checks.append(
             await _timed(
                 parts,
@@ -61,6 +56,8 @@ async def doctor(parts: Parts) -> list[Check]:
                 ),
             )
         )
+    if any(check.fix.startswith(SCRIPT) for check in (namespace, *checks[begin:])):
+        checks.append(_grant(config.namespace, who, checks[begin:]))
     checks.append(await _timed(parts, "storage", lambda: _storage(cluster)))
     return checks
 
@@ -104,7 +101,7 @@ async def _namespace(cluster: Cluster, namespace: str) -> Check:
                 "namespace",
                 "warning",
                 f"{namespace} may not be read: a remade namespace cannot be told from the old one",
-                "grant get on namespaces; until then the API server's address and CA stand for it",
+                f"{SCRIPT}; until then the API server's address and CA stand for it",
             )
         if error.problem.http_status == 404:
             fix = f"kubectl create namespace {namespace}"
@@ -119,14 +116,18 @@ async def _rights(
     cluster: Cluster, namespace: str, resource: str, subresource: str, verbs: tuple[str, ...], needed: bool
 ) -> Check:
     missing = [verb for verb in verbs if not await _allowed(cluster, namespace, resource, subresource, verb)]
-    name = f"{resource}/{subresource}" if subresource else resource
+    name = right_name(resource, subresource)
     if not missing:
         return Check(name, "ok", ", ".join(verbs))
-    fix = (
-        f"kubectl -n {namespace} create role moorage-{resource} --verb={','.join(missing)} --resource={name}"
-        " and bind it to this identity"
-    )
-    return Check(name, "failed" if needed else "warning", f"missing: {', '.join(missing)}", fix)
+    return Check(name, "failed" if needed else "warning", f"missing: {', '.join(missing)}", SCRIPT)
+
+
+def _grant(namespace: str, who: Check, rights: list[Check]) -> Check:
+    """What grants everything at once. Failed as soon as one of the rights is: then nothing works."""
+    status = "failed" if any(check.status == "failed" for check in rights) else "warning"
+    script = grant_script(namespace, who.detail if who.status == "ok" else "")
+    fix = f"an administrator of the cluster runs this, as it stands:\n{script}"
+    return Check("rights", status, f"rights are missing in namespace {namespace}", fix)
 
 
 async def _allowed(cluster: Cluster, namespace: str, resource: str, subresource: str, verb: str) -> bool:

@@ -22,7 +22,8 @@ from moorage.ports.sessions import Check
     + """
 
     Asks and dry-runs only; nothing is left in the cluster. The fixes of what failed or is warned of stand
-    below the table. Ends with 1 when a check failed; warnings do not count.
+    below the table; one script grants all missing rights. Ends with 1 when a check failed; warnings do not
+    count.
 
     --bundle writes an archive for whoever looks into a fault: versions, settings, checks, and of each
     session record, events, Pod and how much output is kept; no value of a variable, no command or output.""",
@@ -50,11 +51,11 @@ async def command(call: Call, bundle: str) -> int:
                 f"wrote {bundle} with {count} session{'s'[: count != 1]}; read it before you hand it on"
             )
     print_list(call, [check_object(check) for check in checks], lambda: _table(call, checks))
-    if call.output == "table":
+    if call.output in ("table", "wide"):
         for check in checks:
-            if check.status in ("failed", "warning"):
+            if check.status in ("failed", "warning") and (call.output == "table" or "\n" in check.fix):
                 call.terminal.say(f"{check.status}: {check.key}: {check.detail}")
-                if check.fix:
+                if check.fix:  # what follows its first line is a script, which no indent may spoil
                     call.terminal.say(f"  hint: {check.fix}")
     return 1 if any(check.status == "failed" for check in checks) else 0
 
@@ -64,7 +65,13 @@ def _table(call: Call, checks: Sequence[Check]) -> str:
     wide = call.output == "wide"
     header = ["KEY", "STATUS", "MS", "DETAIL", *(["FIX"] if wide else [])]
     rows = [
-        [check.key, check.status, str(check.duration_ms), check.detail, *([check.fix] if wide else [])]
+        [
+            check.key,
+            check.status,
+            str(check.duration_ms),
+            check.detail,
+            *([check.fix.partition("\n")[0]] if wide else []),
+        ]
         for check in checks
     ]
     return table(call.terminal, header, rows, flexible=() if wide else ("DETAIL",), right=("MS",))

@@ -93,7 +93,9 @@ def _quota(problem: ApiProblem, doing: str) -> Diagnosis | None:
     if problem.http_status != 403:
         return None
     if "exceeded quota" in problem.message:
-        return diagnosis("quota", "QuotaExceeded", _said(problem, doing))
+        hint = "--workspace-size asks for less; else remove a session, or raise the quota"
+        storage = "requests.storage" in problem.message
+        return diagnosis("quota", "QuotaExceeded", _said(problem, doing), hint=hint if storage else "")
     missing = re.search(r"failed quota: (\S+): must specify (.*)", problem.message)
     if missing:
         hint = f"set {missing[2]} in the containers of the template"
@@ -160,6 +162,7 @@ def _grant(match: re.Match[str], verb: str, resource: str) -> str:
     if user.startswith("system:serviceaccount:"):
         who = "--serviceaccount=" + user.removeprefix("system:serviceaccount:")
     return (
+        "moorage doctor shows all rights that are missing, with one script that grants them; this one alone: "
         f"kubectl create {kind} {role} --verb={verb} --resource={resource}{where} && "
         f"kubectl create {kind}binding {role} --{kind}={role} {who}{where}"
     )
