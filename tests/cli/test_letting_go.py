@@ -61,6 +61,8 @@ def test_with_rm_a_failed_session_is_removed_and_not_said_to_be_kept(cli: Cli) -
     done = cli.run("--rm")
     assert (done.code, cli.verbs.names("remove")) == (125, ["brisk-otter"])
     assert "kept" not in done.err
+    said = done.err.index("session brisk-otter failed; removing it (--rm)")
+    assert said < done.err.index("image not found")
 
 
 def test_a_removal_that_fails_says_that_the_session_is_still_there(cli: Cli) -> None:

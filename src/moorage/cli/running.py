@@ -37,6 +37,7 @@ async def follow_launched(call: Call, sessions: SessionVerbs, name: str, report:
         if not asked.remove or isinstance(error, Unreachable):
             say_kept(call, name, known)
         else:
+            terminal.say(f"session {name} failed; removing it (--rm), then follows why")
             await _remove(call, sessions, name, report)
         raise
     given_up = ending.how in ("interrupted", "signalled") and not ending.agent_started

@@ -263,3 +263,31 @@ def test_no_status_whatsoever_breaks_a_verdict_or_reaches_a_terminal_raw(status:
         text = found.message + found.hint + found.reason
         assert text.isprintable()
         assert len(found.message) <= 600
+
+
+def of_the_agent(reason: str, message: str, second: int) -> Json:
+    time = f"2026-01-01T00:00:{second:02}Z"
+    about = {"uid": "u", "fieldPath": "spec.containers{agent}"}
+    return {"reason": reason, "message": message, "lastTimestamp": time, "involvedObject": about}
+
+
+PULLING = of_the_agent("Pulling", "Pulling image", 1)
+REFUSED = of_the_agent("Failed", 'Failed to pull image "r/x": dial tcp 10.0.0.9:443: i/o timeout', 2)
+PULLING_AGAIN = of_the_agent("Pulling", "Pulling image", 3)
+
+
+def test_the_fault_of_the_last_pull_is_known_while_the_next_one_runs() -> None:
+    creating = pod(agent(waiting("ContainerCreating")))
+    found = diagnose_pod(creating, "agent", [PULLING, REFUSED, PULLING_AGAIN], 1e10)
+    assert found is not None
+    assert (found.reason, found.terminal) == ("RegistryUnreachable", False)
+    assert "i/o timeout" in found.message
+
+
+@pytest.mark.parametrize(
+    "events",
+    [[PULLING], [PULLING, REFUSED, PULLING_AGAIN, of_the_agent("Pulled", "", 4)]],
+    ids=["first", "well"],
+)
+def test_a_pull_that_did_not_fail_is_no_fault(events: list[Json]) -> None:
+    assert diagnose_pod(pod(agent(waiting("ContainerCreating"))), "agent", events, 1e10) is None

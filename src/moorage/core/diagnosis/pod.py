@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from moorage.core.diagnosis import images
 from moorage.core.diagnosis.catalogue import diagnosis
@@ -50,6 +51,8 @@ def _containers(pod: Json, main: str, events: Sequence[Json], now: float) -> Dia
             failing_for = max(0.0, now - began) if began is not None else 0.0
             error = str(pulls[-1].get("message") or "") if pulls else ""
             found: Diagnosis | None = images.diagnose_image(view, error, failing_for)
+        elif error := _retried(view, events):
+            found = images.diagnose_image(replace(view, reason="ErrImagePull", message=error), error, 0.0)
         else:
             is_main = view.kind == "container" and view.name == main
             found = diagnose_container(view, is_main=is_main)
@@ -58,16 +61,35 @@ def _containers(pod: Json, main: str, events: Sequence[Json], now: float) -> Dia
     return None
 
 
+def _about(container: str, events: Sequence[Json]) -> list[Json]:
+    return [
+        event
+        for event in events
+        if f"{{{container}}}" in str((event.get("involvedObject") or {}).get("fieldPath") or "")
+    ]
+
+
 def _failed_pulls(container: str, events: Sequence[Json]) -> list[Json]:
     """Events of failed pulls of this container, the uninformative ``Error: …`` echoes left out."""
     return [
         event
-        for event in events
-        if event.get("reason") == "Failed"
-        and f"{{{container}}}" in str((event.get("involvedObject") or {}).get("fieldPath") or "")
-        and not str(event.get("message") or "").startswith("Error: ")
+        for event in _about(container, events)
+        if event.get("reason") == "Failed" and not str(event.get("message") or "").startswith("Error: ")
     ]
 
+
+def _retried(view: ContainerView, events: Sequence[Json]) -> str:
+    """What failed the last pull while the next one runs and the kubelet shows no fault; "" where none failed.
+    That pull may still end well: no verdict is final by it."""
+    failed = _failed_pulls(view.name, events)
+    if view.state != "waiting" or view.reason not in _CREATING or not failed:
+        return ""
+    about = _about(view.name, events)
+    since = {event.get("reason") for event in about[about.index(failed[-1]) :]}
+    return "" if "Pulled" in since else str(failed[-1].get("message") or "")
+
+
+_CREATING = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 _EVENTS: tuple[tuple[str, str, str, str, str], ...] = (
     (

@@ -129,8 +129,8 @@ def _overdue(session: Session, seen: Seen, now: float) -> Plan | None:
     late = Diagnosis(
         category="timeout",
         reason="StartTimeout",
-        message=f"not running after {session.start_timeout:.0f} s",
-        hint="see `moorage events`; a longer --start-timeout waits longer",
+        message=f"session {session.name} is not running after {session.start_timeout:.0f} s",
+        hint=f"`moorage events {session.name}` says how far it came; a longer --start-timeout waits longer",
         terminal=True,
     )
     return fail(session, now, known[0] if known else late)
