@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -189,3 +190,29 @@ def test_the_script_is_found_from_anywhere_and_through_a_link(tmp_path: Path) ->
     link.symlink_to(ROOT / "dev")
     done = subprocess.run([link, "help"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout == dev("help").stdout != ""
+
+
+HELD = "import signal, sys\nsys.stdout.write('HELD\\n')\nsys.stdout.flush()\nsignal.pause()\n"
+
+
+@pytest.mark.parametrize("held", ["while it loads", "while it works"])
+def test_ctrl_c_ends_it_without_a_word(tmp_path: Path, held: str) -> None:
+    if held == "while it loads":
+        (tmp_path / "fcntl.py").write_text(HELD)
+        words = ["-m", "tools.setup"]
+    else:
+        driver = (
+            "import runpy, signal, sys, tools.setup.go as go\n"
+            f"go.go_on_this_machine = lambda: exec({HELD!r}, {{}})\n"
+            "runpy.run_module('tools.setup', run_name='__main__')\n"
+        )
+        words = ["-c", driver]
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    with subprocess.Popen(
+        [sys.executable, *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"HELD\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out, err) == (130, b"", b"")

@@ -164,6 +164,40 @@ async def test_work_not_committed_yet_comes_along_and_what_is_ignored_does_not(
     assert not (out / "ignored.txt").exists()
 
 
+async def told(location: Path, spool: Path, ref: str = "") -> list[str]:
+    notes: list[str] = []
+    await Sources(spool).prepare(str(location), ref, "s1", notes=notes)
+    return notes
+
+
+@pytest.mark.parametrize(
+    ("changes", "ref", "notes"),
+    [
+        ((), "", []),
+        (("kept.txt",), "", ["with 1 local change"]),
+        (("kept.txt", "new.txt"), "", ["with 2 local changes"]),
+        (("kept.txt",), "main", []),
+    ],
+    ids=["clean", "one", "two", "a ref takes none along"],
+)
+async def test_a_person_is_told_how_many_local_changes_come_along(
+    repository: Path, tmp_path: Path, changes: tuple[str, ...], ref: str, notes: list[str]
+) -> None:
+    for name in changes:
+        (repository / name).write_text("changed\n")
+    assert await told(repository, tmp_path / "spool", ref) == notes
+
+
+async def test_a_person_is_told_that_a_part_of_a_repository_comes_without_git(
+    repository: Path, tmp_path: Path
+) -> None:
+    (repository / "part").mkdir()
+    said = f"without git: only a part of the repository {repository}"
+    assert await told(repository / "part", tmp_path / "spool") == [said]
+    (tmp_path / "plain").mkdir()
+    assert await told(tmp_path / "plain", tmp_path / "spool") == []
+
+
 def as_it_is(repository: Path) -> str:
     return str(repository)
 

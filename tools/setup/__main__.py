@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tools.setup import helper, sync
-from tools.setup.fetch import Places, SetupFailed, cache_directory, locked, say
-from tools.setup.go import fetched_go, go_on_this_machine
+INTERRUPTED = 130
+takes_interrupts = __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+if takes_interrupts:  # without a word while it loads, too
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
+
+from tools.setup import helper, sync  # noqa: E402
+from tools.setup.fetch import Places, SetupFailed, cache_directory, locked, say  # noqa: E402
+from tools.setup.go import fetched_go, go_on_this_machine  # noqa: E402
 
 
 def main(words: Sequence[str]) -> int:
@@ -54,4 +60,9 @@ def once(places: Places, is_current: Callable[[], bool], make: Callable[[], None
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    if takes_interrupts:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:  # whoever pressed it knows; all that is begun is made anew next time
+        sys.exit(INTERRUPTED)

@@ -147,8 +147,8 @@ def exclude_ours(tree: Path) -> None:
     exclude.write_bytes(kept + (b"\n" if kept and not kept.endswith(b"\n") else b"") + _EXCLUDED)
 
 
-async def overlay_dirty(source: Path, tree: Path) -> None:
-    """Carry over what is changed, new or deleted in the source and not ignored."""
+async def overlay_dirty(source: Path, tree: Path) -> int:
+    """Carry over what is changed, new or deleted in the source and not ignored. Returns how many files."""
     off, nothing = await _without_filters(source)
     listed = await git(
         *off, "ls-files", "-z", "-m", "-o", "-d", "--exclude-standard", cwd=source, env=nothing
@@ -160,6 +160,7 @@ async def overlay_dirty(source: Path, tree: Path) -> None:
     )
     names = {os.fsdecode(raw) for raw in (listed + staged).split(b"\0") if raw}
     await asyncio.to_thread(_copy_all, source, tree, sorted(names))
+    return len(names)
 
 
 async def _without_filters(source: Path) -> tuple[tuple[str, ...], dict[str, str]]:

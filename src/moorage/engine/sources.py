@@ -62,10 +62,12 @@ class Sources:
         session_id: str,
         left_out: list[str] | None = None,
         without_logins: list[str] | None = None,
+        notes: list[str] | None = None,
     ) -> SourceSpec:
         """Clone or read ``location`` now and pin what it holds. Names of sockets, pipes and devices, which
         do not come along, are added to ``left_out``; those of files of git that held a login, which stays
-        here, to ``without_logins``. Raises UsageError, NotFound."""
+        here, to ``without_logins``; what else a person should know of it, to ``notes``. Raises UsageError,
+        NotFound."""
         packed = Packed(
             left_out if left_out is not None else [], without_logins if without_logins is not None else []
         )
@@ -75,7 +77,9 @@ class Sources:
         try:
             if url is not None:
                 return await self._from_url(url, ref, session_id, work, packed)
-            return await self._from_path(location, ref, session_id, work, packed)
+            return await self._from_path(
+                location, ref, session_id, work, packed, notes if notes is not None else []
+            )
         finally:
             await asyncio.to_thread(shutil.rmtree, work, ignore_errors=True)
 
@@ -90,7 +94,7 @@ class Sources:
         return SourceSpec(kind="url", location=url.clean, ref=ref, commit=commit, marker=marker)
 
     async def _from_path(
-        self, location: str, ref: str, session_id: str, work: Path, packed: Packed
+        self, location: str, ref: str, session_id: str, work: Path, packed: Packed, notes: list[str]
     ) -> SourceSpec:
         path = Path(location).expanduser().absolute()
         if not path.exists():
@@ -108,13 +112,15 @@ class Sources:
                     field="source_ref",
                     hint="leave out --source-ref, or name the top directory of a repository",
                 )
+            if repository := next((above for above in path.parents if (above / ".git").exists()), None):
+                notes.append(f"without git: only a part of the repository {repository}")
             marker = await self._pack(path, session_id, packed)
             return SourceSpec(kind="path", location=str(path), marker=marker)
         tree = work / "tree"
         await clone(str(path), tree, ref=ref)
         await set_origin(path, tree)
-        if not ref:
-            await overlay_dirty(path, tree)
+        if not ref and (changed := await overlay_dirty(path, tree)):
+            notes.append(f"with {changed} local change{'s'[: changed != 1]}")
         exclude_ours(tree)
         commit, marker = await head_commit(tree), await self._pack(tree, session_id, packed)
         return SourceSpec(kind="path", location=str(path), ref=ref, commit=commit, marker=marker)

@@ -97,8 +97,12 @@ async def _record(parts: Parts, request: LaunchRequest, session: Session, report
         report(Progress("source", f"reading {_shown(request.source)}"))
         left_out: list[str] = []
         logins: list[str] = []
-        source = await parts.sources.prepare(request.source, request.source_ref, session.id, left_out, logins)
-        report(Progress("source", f"{source.location} at {source.commit or 'no commit'}"))
+        notes: list[str] = []
+        source = await parts.sources.prepare(
+            request.source, request.source_ref, session.id, left_out, logins, notes
+        )
+        at = f"{source.location} at {source.commit or 'no commit'}"
+        report(Progress("source", ", ".join([at, *notes])))
         if left_out:
             why = "left out of the source, neither file, directory nor link"
             report(Progress("warning", f"{why}: {_named(left_out)}"))
