@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from moorage.cli.places import Local, Remote, parse_place
-from moorage.core.errors import HelperError, NotFound
+from moorage.core.errors import HelperError, MoorageError, NotFound
 from moorage.ports.link import FileEntry, LeftOut
 from tests.cli.archives import entry, everything, folder, link, serve
 from tests.cli.harness import Cli
@@ -171,12 +171,14 @@ def test_links_that_lead_out_are_left_out_of_an_upload_and_said(cli: Cli, here: 
     assert set(names(cli.verbs.uploaded["/workspace/t"])) == {"d", "x", "in"}
 
 
-def test_a_place_that_takes_no_file_gets_a_hint(cli: Cli, here: Path) -> None:
+@pytest.mark.parametrize("kind", [HelperError, NotFound])
+def test_a_place_that_takes_no_file_gets_a_hint(cli: Cli, here: Path, kind: type[MoorageError]) -> None:
     (here / "f").write_text("f")
-    cli.verbs.failures["put_tar"] = HelperError("mkdir /proc/x: no such file", details={"code": "not_found"})
+    cli.verbs.failures["put_tar"] = kind("mkdir /proc/x: no such file", details={"code": "not_found"})
     result = cli("cp", "f", "brisk-otter:/proc/x")
-    assert result.code == 1
-    assert "hint: /workspace and /tmp can be written" in result.err
+    assert result.code == kind.exit_code
+    look = "moorage exec brisk-otter -- ls -ld /proc"
+    assert f"hint: /workspace can be written; see who may write there: {look}\n" in result.err
 
 
 @pytest.mark.parametrize("goal", ["copy", "-"])

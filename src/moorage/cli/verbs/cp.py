@@ -53,10 +53,8 @@ async def command(call: Call, source: str, target: str) -> int:
             assert isinstance(goal, Remote)
             return await _to_session(call, sessions, origin, goal)
         except MoorageError as error:
-            if isinstance(error, HelperError) and not error.hint:
-                error.hint = (
-                    "/workspace and /tmp can be written; see who may write: moorage exec NAME -- ls -ld DIR"
-                )
+            if error.details.get("code") in ("denied", "not_found", "failed"):
+                error.hint = error.hint or _who_may(origin, goal)
             if not _about_path(error):
                 await suggest(sessions, error, _session_of(origin, goal))
             raise
@@ -104,6 +102,16 @@ def _how_to_look(place: Remote) -> str:
     """What shows a person the name they meant."""
     folder = posixpath.dirname(place.path.rstrip("/")) or "/"
     return f"see what is there: {shell_line(['moorage', 'exec', place.session, '--', 'ls', folder])}"
+
+
+def _who_may(origin: Remote | Local, goal: Remote | Local) -> str:
+    """What to do where the Pod refuses a path."""
+    if isinstance(origin, Remote):
+        return _how_to_look(origin)
+    assert isinstance(goal, Remote)
+    folder = posixpath.dirname(goal.path.rstrip("/")) or "/"
+    look = shell_line(["moorage", "exec", goal.session, "--", "ls", "-ld", folder])
+    return f"/workspace can be written; see who may write there: {look}"
 
 
 def _said(call: Call, left_out: LeftOut) -> int:
