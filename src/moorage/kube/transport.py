@@ -199,7 +199,8 @@ class Transport:
         # closes a cluster may end the event loop next, so nothing is waited for.
         for transport in list(self._stream_transports):
             if isinstance(transport, asyncio.WriteTransport):
-                transport.abort()
+                with contextlib.suppress(AttributeError):  # Python 3.11.2: it was closed twice already
+                    transport.abort()
         await asyncio.sleep(0)
 
     async def _patiently(self, read: bool, send: Callable[[Endpoint], Awaitable[T]]) -> T:
