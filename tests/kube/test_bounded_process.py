@@ -33,6 +33,19 @@ async def test_of_a_run_that_is_given_up_no_process_is_left(held: Path) -> None:
         assert await asyncio.wait_for(asyncio.to_thread(end.read), 20) == b""
 
 
+async def test_of_a_run_that_is_given_up_while_it_begins_no_process_is_left(held: Path) -> None:
+    words = ["sh", "-c", f"exec 3> {held}; (printf x >&3; exec sleep 30) & wait"]
+    run = asyncio.create_task(run_bounded(words, ENV, interactive=False, seconds=300, most=1))
+    await asyncio.sleep(0)  # the first step of the run, which makes a task of the start
+    await asyncio.sleep(0)  # the first step of the start, which makes the process
+    with held.open("rb") as end:  # nothing else runs here meanwhile: its start is not known to be over
+        assert end.read(1) == b"x", "its child runs"
+        run.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await run
+        assert await asyncio.wait_for(asyncio.to_thread(end.read), 20) == b""
+
+
 async def test_time_that_is_over_ends_a_program_that_prints_nothing() -> None:
     printed = await run_bounded(["sleep", "300"], ENV, interactive=False, seconds=0, most=1)
     assert (printed.exit_code, printed.too_much) == (None, False)

@@ -39,7 +39,7 @@ async def run_bounded(
     otherwise what it started is killed too. Raises OSError when it cannot be started.
     """
     # Not create_subprocess_exec: its streams cannot be closed while another process holds their other end.
-    transport, gathered = await asyncio.get_running_loop().subprocess_exec(
+    begins = asyncio.get_running_loop().subprocess_exec(
         lambda: _Gathering(most),
         *words,
         env=env,
@@ -48,6 +48,13 @@ async def run_bounded(
         stderr=None if interactive else subprocess.PIPE,
         start_new_session=not interactive,
     )
+    starting = asyncio.ensure_future(begins)
+    try:
+        transport, gathered = await asyncio.shield(starting)
+    except asyncio.CancelledError:  # on its own, the event loop would end the program alone
+        with contextlib.suppress(OSError):
+            await _end(*await starting, group=not interactive)
+        raise
     try:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -58,14 +65,18 @@ async def run_bounded(
                     await gathered.closed.wait()
         code = transport.get_returncode()
     finally:
-        try:
-            if not gathered.exited.is_set():
-                _kill(transport.get_pid(), group=not interactive)
-                await gathered.exited.wait()
-        finally:
-            transport.close()
-        await gathered.closed.wait()
+        await _end(transport, gathered, group=not interactive)
     return Printed(code, bytes(gathered.output), bytes(gathered.errors), gathered.too_much)
+
+
+async def _end(transport: asyncio.SubprocessTransport, gathered: _Gathering, *, group: bool) -> None:
+    try:
+        if not gathered.exited.is_set():
+            _kill(transport.get_pid(), group=group)
+            await gathered.exited.wait()
+    finally:
+        transport.close()
+    await gathered.closed.wait()
 
 
 def _kill(pid: int, *, group: bool) -> None:
