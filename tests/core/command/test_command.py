@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from moorage.core.command import LIMIT, check_command
+from moorage.core.command import LIMIT, check_command, is_utf8
 from moorage.core.errors import UsageError
 from moorage.core.wire.frames import MAX_PAYLOAD
 
@@ -47,4 +47,6 @@ def test_bytes_that_would_arrive_as_others_are_refused(
 
 
 def test_any_character_is_text() -> None:
-    check_command(["printf", "\u00fc\u20ac\U0001f600\ufffd"], {"A": "\U0001f600"}, "/\u00fc")
+    said = "\u00fc\u20ac\U0001f600\ufffd"
+    check_command(["printf", said], {"A": said}, f"/{said}")
+    assert is_utf8(said)
