@@ -330,3 +330,17 @@ async def test_no_error_shows_a_credential_not_even_in_what_caused_it(
             error = error.__cause__
     assert shown
     assert SECRET not in shown + caplog.text
+
+
+async def test_switching_the_current_context_does_not_move_a_running_process(
+    api: Any, accepts: Any, tmp_path: Path
+) -> None:
+    accepts("second")
+    cluster = api.cluster({"token": "first"})
+    path = api.kubeconfig({"token": "second"})
+    document = json.loads(path.read_text())
+    document["clusters"].append({"name": "o", "cluster": {"server": "https://other.example"}})
+    document["contexts"].append({"name": "other", "context": {"cluster": "o"}})
+    path.write_text(json.dumps({**document, "current-context": "other"}))
+    await cluster.get(NAMESPACES, "n")  # 401 at first, then with the rotated token of its own context
+    assert len(api.requests) == 2

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from moorage.core.errors import ApiError, UsageError
-from moorage.core.kinds import NAMESPACES
 from moorage.kube import in_cluster
 from moorage.kube.access import FILE_CHECK, TOKEN_FILE_AGE, Access
 from moorage.kube.target import Inline, Login, Target
@@ -74,20 +72,6 @@ async def test_changed_files_are_noticed_and_another_server_is_refused(tmp_path:
         assert (caught.value.problem.reason, caught.value.problem.sent) == ("ServerChanged", "no")
     now = target("http://a", "four")
     assert token_of((await access.current()).headers) == "Bearer four"
-
-
-async def test_switching_the_current_context_does_not_move_a_running_process(
-    api: Any, accepts: Any, tmp_path: Path
-) -> None:
-    accepts("second")
-    cluster = api.cluster({"token": "first"})
-    path = api.kubeconfig({"token": "second"})
-    document = json.loads(path.read_text())
-    document["clusters"].append({"name": "o", "cluster": {"server": "https://other.example"}})
-    document["contexts"].append({"name": "other", "context": {"cluster": "o"}})
-    path.write_text(json.dumps({**document, "current-context": "other"}))
-    await cluster.get(NAMESPACES, "n")  # 401 at first, then with the rotated token of its own context
-    assert len(api.requests) == 2
 
 
 async def test_a_token_that_no_header_can_carry_is_refused_without_showing_it() -> None:
