@@ -167,7 +167,7 @@ def test_a_context_that_was_pointed_at_another_cluster_is_refused(
     config.write_text((other_cluster.dir / "admin.kubeconfig").read_text())
 
     audit.forget()
-    for verb in (("stop", "here"), ("resume", "here"), ("rm", "-y", "here"), ("rm", "-y", "--force", "here")):
+    for verb in (("stop", "here"), ("resume", "here"), ("rm", "-y", "here")):
         assert "another cluster or namespace" in moorage(*verb, code=CONFLICT).err
     assert moorage.session("here")["status"] == "Unknown"
     assert our_writes(audit, namespace) == []
@@ -223,7 +223,7 @@ def test_where_the_namespace_may_not_be_read_another_address_is_another_cluster(
     through(other_door, moorage.kubeconfig)
 
     audit.forget()
-    for verb in (("resume", "here"), ("rm", "-y", "--force", "here")):
+    for verb in (("resume", "here"), ("rm", "-y", "here")):
         assert "another cluster or namespace" in moorage(*verb, code=CONFLICT).err
     assert our_writes(audit, namespace) == []
 

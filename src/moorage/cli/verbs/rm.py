@@ -70,9 +70,7 @@ async def command(
 
 async def _plans(sessions: SessionVerbs, names: Sequence[str], report: Report, force: bool) -> list[Removal]:
     """What removing each would do."""
-    return [
-        await sessions.remove(name, report, force=force, dry_run=True) for name in dict.fromkeys(names)
-    ]
+    return [await sessions.remove(name, report, force=force, dry_run=True) for name in dict.fromkeys(names)]
 
 
 def _show(call: Call, plans: list[Removal]) -> None:
