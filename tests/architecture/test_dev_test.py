@@ -43,14 +43,15 @@ def test_where_there_is_kubectl_the_contract_runs_on_the_embedded_cluster_too(ch
     assert "--embedded" in chosen[1].argv
 
 
-def test_ci_runs_the_whole_contract_on_it_and_a_part_in_mode_plain(checkout: Path) -> None:
+def test_ci_runs_the_contract_on_it_but_for_the_crashes_and_a_part_in_mode_plain(checkout: Path) -> None:
     here, whole, plain = [
         part.argv
         for environment in ({}, CI)
         for part in parts(parse([], environment), checkout, kubectl=True)
         if "--embedded" in part.argv
     ]
-    assert whole[whole.index("--embedded") :] == ("--embedded", "tests/contract")
+    no_crashes = "--ignore=tests/contract/sessions/test_crash.py"
+    assert whole[whole.index("--embedded") :] == ("--embedded", "tests/contract", no_crashes)
     assert "tests/contract" not in here
     assert "--plain" in plain
 

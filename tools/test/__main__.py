@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIGHT = "not cluster and not node"
 CONTRACT = "tests/contract"
 QUICK = ("tests/contract/kube", "tests/contract/template", "tests/contract/link")
+CRASHES = "tests/contract/sessions/test_crash.py"  # as long as all the rest: on the real cluster only
 PLAIN = ("tests/contract/sessions/test_start.py", "tests/contract/sessions/test_stop_resume.py")
 
 
@@ -37,8 +38,9 @@ def main() -> int:
     if options.service:
         print("dev: tier 5 (--service) has no tests yet; it comes with the server", file=sys.stderr)
         return 2
-    chosen = parts(options, ROOT, kubectl=have_kubectl())
-    if not have_kubectl():
+    kubectl = options.in_ci or have_kubectl()
+    chosen = parts(options, ROOT, kubectl=kubectl)
+    if not kubectl:
         print(
             "dev: tier 2 is left out: it needs kubectl on PATH, or the one of ./dev cluster up",
             file=sys.stderr,
@@ -102,7 +104,12 @@ def embedded(options: Options) -> list[Part]:
     title = "pytest on the embedded cluster"
     if not options.in_ci:
         return [Part(title, (*words, *QUICK))]
-    return [Part(title, (*words, CONTRACT)), Part(f"{title}, mode plain", (*words, "--plain", *PLAIN))]
+    launcher = str(ROOT / "tests/cluster/launcher.py")
+    return [
+        Part("programs of the test cluster", (sys.executable, launcher, "build")),  # kubectl is among them
+        Part(title, (*words, CONTRACT, f"--ignore={CRASHES}")),
+        Part(f"{title}, mode plain", (*words, "--plain", *PLAIN)),
+    ]
 
 
 def go_test(options: Options) -> Part:
