@@ -127,7 +127,7 @@ def test_an_empty_dir_that_goes_with_its_pod_is_lost_and_said_so(
     assert "emptyDir" in done.err
     assert "--workspace managed_pvc" in done.err
     session = moorage.session("s")
-    assert (session["phase"], session["reason"]) == ("lost", "workspace")
+    assert (session["phase"], session["reason"]) == ("lost", "workspace_lost: WorkspaceLost")
     assert session["diagnosis"]["category"] == "workspace_lost"
     refused = moorage("resume", "s", code=None)
     assert refused.code != 0

@@ -21,13 +21,12 @@ from moorage.embedded.api.streams import (
     forward,
     log_options,
     offered,
-    on_node,
     refused_by_node,
     run_command,
     say_ended,
 )
 from moorage.embedded.faults import Answer, Dropped, Faults
-from moorage.embedded.refusal import Refusal, bad_request
+from moorage.embedded.refusal import Refusal, bad_request, internal
 from moorage.embedded.registry.kinds import Kind
 from moorage.embedded.registry.registry import Registry
 from moorage.embedded.seam import CommandNotStarted, ExecExit, Node, NodeError
@@ -48,9 +47,10 @@ class PodStreams:
     def _node_of(self, pod: Json) -> Node:
         name = pod["spec"].get("nodeName")
         found = next((node for node in self._nodes if node.name == name), None)
-        if found is None:
+        if not name:
             raise bad_request(f"pod {pod['metadata']['name']} does not have a host assigned")
-        on_node(pod, found)
+        if found is None:  # a node with nothing behind it, as one whose kubelet has gone
+            raise internal(f"error dialing backend: node {name} does not answer")
         return found
 
     async def log(self, request: web.BaseRequest, kind: Kind, call: Call) -> Answer | web.StreamResponse:

@@ -53,12 +53,6 @@ def container_of(pod: Json, name: str) -> str:
     raise bad_request(f"a container name must be specified for pod {pod_name}, choose one of: [{listed}]")
 
 
-def on_node(pod: Json, node: Node) -> None:
-    """Raises Refusal 400 for a Pod that is not on the node."""
-    if pod["spec"].get("nodeName") != node.name:
-        raise bad_request(f"pod {pod['metadata']['name']} does not have a host assigned")
-
-
 def offered(request: web.BaseRequest) -> tuple[str, ...]:
     """The subprotocols a client offers. Raises Refusal 400 when it asks for no WebSocket."""
     if request.headers.get("Upgrade", "").lower() != "websocket":
