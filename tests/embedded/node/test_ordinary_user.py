@@ -7,6 +7,8 @@ import shutil
 import site
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,21 +58,53 @@ def interpreter() -> str:
     pytest.skip(f"no {named} here that an ordinary user may run")
 
 
+@pytest.fixture(scope="module")
+def checkout() -> Iterator[tuple[Path, str]]:
+    """The checkout and its PYTHONPATH, copied where the one there is lies in a folder of root's own."""
+    root, packages = ROOT, [Path(path) for path in site.getsitepackages()]
+    listed = as_nobody("/bin/ls", *map(str, (HERE, *packages)))
+    if listed.returncode != 0:
+        copied = Path(tempfile.mkdtemp(prefix="moorage-nobody-"))
+        copied.chmod(0o755)
+        ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", "node_modules")
+        root = copied / "main"
+        shutil.copytree(ROOT, root, ignore=ignored)
+        for number, path in enumerate(packages):
+            packages[number] = shutil.copytree(path, copied / f"packages{number}", ignore=ignored)
+        for name, _, _ in os.walk(copied):
+            Path(name).chmod(0o755)
+    yield root, os.pathsep.join(map(str, [root / "src", *packages]))
+    if root != ROOT:
+        shutil.rmtree(root.parent)
+
+
 @pytest.mark.node
 @pytest.mark.parametrize("file", FILES)
-def the_same_holds_for_an_ordinary_user(file: str, folder: Path, interpreter: str) -> None:
+def the_same_holds_for_an_ordinary_user(
+    file: str, folder: Path, interpreter: str, checkout: tuple[Path, str]
+) -> None:
+    root, pythonpath = checkout
+    test = root / HERE.relative_to(ROOT) / file
     (helper,) = build_helpers(folder / "helper", [ARCHITECTURE])
     for path in [*helper.parents][:2]:
         path.chmod(0o755)
     done = as_nobody(
-        *(interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / file)),
-        cwd=ROOT,
+        *(
+            interpreter,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            str(test),
+        ),
+        cwd=root,
         env={
             "PATH": os.environ["PATH"],
             "HOME": "/nonexistent",
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *site.getsitepackages()]),
+            "PYTHONPATH": pythonpath,
             BUILT: str(helper),
         },
     )
