@@ -38,7 +38,7 @@ class Terminal:
             stderr=slave,
             start_new_session=True,
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"},
+            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "TERM": "dumb"},
         )
         os.close(slave)
         self.seen = ""
