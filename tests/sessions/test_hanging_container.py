@@ -159,6 +159,7 @@ async def test_an_agent_that_is_being_ended_keeps_its_grace_unless_forced(
         await silence.asked.wait()
         await wished(stage, Desired.STOPPED)
         await looks_on.wait()  # it has seen that wish
+        assert silence.let_go == 0
         await wished(stage, Desired.STOPPED, force=True)
         await stopping
     assert graces == [(await stage.record()).agent.grace_seconds, 0.0]
