@@ -13,7 +13,7 @@ import pytest
 
 from moorage.core.errors import MoorageError, UsageError
 from moorage.core.session import SourceSpec
-from moorage.engine.git import clone, exclude_ours
+from moorage.engine.git import clone, exclude_ours, set_origin
 from moorage.engine.sources import Sources
 
 SPY = """#!/bin/sh
@@ -83,6 +83,15 @@ async def test_a_password_in_the_origin_of_a_local_repository_stays_here(
     _, out = await prepared(tmp_path / "spool", str(repository))
     assert git(out, "remote", "get-url", "origin") == "https://git.test/r.git"
     assert "planted-pw" not in (out / ".git/config").read_text()
+
+
+async def test_a_password_does_not_even_reach_the_clone_that_is_packed(
+    repository: Path, tmp_path: Path
+) -> None:
+    git(repository, "remote", "add", "origin", "https://user:planted-pw@git.test/r.git")
+    await clone(str(repository), tmp_path / "tree")
+    await set_origin(repository, tmp_path / "tree")
+    assert "planted-pw" not in (tmp_path / "tree/.git/config").read_text()
 
 
 async def test_hooks_do_not_run_while_a_source_is_made(
