@@ -22,7 +22,7 @@ from testcluster.cluster import Cluster, Died, default_dir  # noqa: E402
 from testcluster.controlplane import compact  # noqa: E402
 from testcluster.identity import kubeconfig  # noqa: E402
 from testcluster.images import Image, build_images, write_image  # noqa: E402
-from testcluster.node import import_image  # noqa: E402
+from testcluster.node import import_image, import_pinned  # noqa: E402
 from testcluster.shell import Failure, say  # noqa: E402
 
 
@@ -76,6 +76,7 @@ def parser() -> argparse.ArgumentParser:
         "import", parents=[shared], help="import an OCI or docker archive into every node"
     )
     archive.add_argument("tar", type=Path)
+    archive.add_argument("--pin", metavar="REF", help="also name the image REF by its digest, and print that")
     make = image.add_parser("build", parents=[shared], help="write a one-layer image")
     make.add_argument("tar", type=Path)
     make.add_argument("--ref", required=True, help="such as localhost/mine:test")
@@ -157,7 +158,11 @@ def _build(cluster: Cluster, args: argparse.Namespace) -> None:
 
 def _image(cluster: Cluster, args: argparse.Namespace) -> None:
     if args.action == "import":
-        print(import_image(cluster, args.tar), end="")
+        print(
+            import_pinned(cluster, args.tar, args.pin)
+            if args.pin
+            else import_image(cluster, args.tar).rstrip()
+        )
         return
     files = {}
     for pair in args.file:

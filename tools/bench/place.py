@@ -66,9 +66,12 @@ class Place:
             place = ["--dir", str(self.live.folder)]
             file = ["--file", f"agentctl={binary}"]
             archive = f"{folder}/helper.tar"
-            for words in (["build", *place, archive, "--ref", HELPER, *file], ["import", *place, archive]):
-                subprocess.run([*image, *words], check=True, stdout=subprocess.DEVNULL)
-        return HELPER
+            build, bring = ["build", *place, archive, "--ref", HELPER, *file], ["import", *place, archive]
+            subprocess.run([*image, *build], check=True, stdout=subprocess.DEVNULL)
+            pinned = subprocess.run(
+                [*image, *bring, "--pin", HELPER], check=True, stdout=subprocess.PIPE, text=True
+            )
+        return pinned.stdout.strip()
 
     def _spec(self) -> Json:
         container = {"name": "agent", "image": self._image, "imagePullPolicy": "IfNotPresent"}

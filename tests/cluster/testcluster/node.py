@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import tarfile
 from pathlib import Path
 
 from .cluster import Cluster
@@ -62,6 +63,23 @@ def import_image(cluster: Cluster, archive: Path) -> str:
     return "".join(
         ctr(cluster, n, "images", "import", "--all-platforms", str(archive.resolve())) for n in nodes
     )
+
+
+def import_pinned(cluster: Cluster, archive: Path, ref: str) -> str:
+    """As import_image, of an OCI archive with the one image ``ref``; its reference by digest, by which every
+    node finds it. Repeatable."""
+    with tarfile.open(archive) as tar:
+        index = tar.extractfile("index.json")
+        if index is None:
+            raise Failure(f"{archive} is no OCI archive")
+        digest = json.loads(index.read())["manifests"][0]["digest"]
+    pinned = f"{ref.rpartition(':')[0]}@{digest}"
+    nodes = range(1, cluster.state.nodes + 1)
+    if not all(pinned in ctr(cluster, node, "images", "ls", "-q", f"name=={pinned}") for node in nodes):
+        import_image(cluster, archive)
+        for node in nodes:
+            ctr(cluster, node, "images", "tag", "--force", ref, pinned)
+    return pinned
 
 
 def _path(cluster: Cluster) -> dict[str, str]:
