@@ -50,7 +50,11 @@ def test_the_agent_cannot_change_a_helper_that_came_from_an_image(
     reference = helper_image_ref(local_cluster, tmp_path)
     tamper = "echo x >> /opt/moorage/agentctl; rm -f /opt/moorage/agentctl; test -x /opt/moorage/agentctl"
     flags = ("--workspace", "empty_dir", "--helper-image", reference)
-    moorage(*moorage.run_args(*flags, template=template(), command=["sh", "-c", tamper]), code=0)
+    done = moorage(*moorage.run_args(*flags, template=template(), command=["sh", "-c", tamper]), code=0)
+    assert [line.split(b" ")[1:3] for line in done.out.splitlines()] == [
+        [b"can't", b"create"],
+        [b"can't", b"remove"],
+    ]
 
 
 def test_a_helper_image_that_is_not_pinned_is_refused_and_leaves_nothing(
