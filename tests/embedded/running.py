@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from testcluster.audit import Event, Mark, parse
+from testcluster.audit import Event, Mark, chosen, parse
 from testcluster.build import bin_dir
 from testcluster.testrun import RealCluster
 
@@ -118,13 +118,7 @@ class EmbeddedAudit:
         """As ``AuditLog.events``."""
         exact = {"user": user, "namespace": namespace, "resource": resource, "name": name}
         found = [parse(raw) for raw in self._raw[since.sizes[0] if since else 0 :]]
-        wanted = [
-            event
-            for event in found
-            if agent in event.agent
-            and all(getattr(event, field) == value for field, value in exact.items() if value)
-            and (event.is_write or not writes)
-        ]
+        wanted = [event for event in found if chosen(event, exact, agent=agent, writes=writes)]
         return sorted(wanted, key=lambda event: event.received)
 
 

@@ -117,14 +117,9 @@ class AuditLog:
         by_id: dict[str, Event] = {}
         for raw in self._lines(since):
             event = parse(raw)
-            wanted = (
-                (since is None or event.received >= since.time)
-                and agent in event.agent
-                and user in ("", event.user)
-                and namespace in ("", event.namespace)
-                and resource in ("", event.resource)
-                and name in ("", event.name)
-                and (event.is_write or not writes)
+            exact = {"user": user, "namespace": namespace, "resource": resource, "name": name}
+            wanted = (since is None or event.received >= since.time) and chosen(
+                event, exact, agent=agent, writes=writes
             )
             if wanted:  # a stream is logged when it begins and again when it ends: the later one stays
                 by_id[raw["auditID"]] = event
@@ -140,6 +135,15 @@ class AuditLog:
                 for line in file:
                     if line.endswith(b"\n"):
                         yield json.loads(line)
+
+
+def chosen(event: Event, exact: dict[str, str], *, agent: str, writes: bool) -> bool:
+    """Whether the filters of ``events`` let it through; an empty one lets everything through."""
+    return (
+        agent in event.agent
+        and all(getattr(event, field) == value for field, value in exact.items() if value)
+        and (event.is_write or not writes)
+    )
 
 
 class Log(Protocol):
