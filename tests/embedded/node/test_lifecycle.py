@@ -81,6 +81,19 @@ async def test_a_command_that_is_not_there_cannot_start(world: World) -> None:
     await world.told("Failed", "no such file or directory")
 
 
+async def test_a_program_that_only_the_kernel_refuses_has_started_and_says_why(isolated: World) -> None:
+    """A script under its own interpreter, laid over a link to it, as in an image of busybox."""
+    data = {"sh": "#!/tmp/loop/sh\n"}
+    isolated.create(CONFIG_MAPS, {"metadata": {"name": "shell"}, "data": data})
+    shell = {"name": "shell", "configMap": {"name": "shell", "defaultMode": 0o555}}
+    mount = {"name": "shell", "mountPath": "/tmp/loop/sh", "subPath": "sh"}
+    main = container(command=["/tmp/loop/sh"], volumeMounts=[mount])
+    pod = await isolated.start(wait="terminated", restartPolicy="Never", volumes=[shell], containers=[main])
+    ended = state(pod)["terminated"]
+    assert (ended["reason"], ended["exitCode"]) == ("Error", 255)
+    assert await isolated.logs() == b"exec /tmp/loop/sh: too many levels of symbolic links\n"
+
+
 @pytest.mark.parametrize(
     ("main", "reason", "words"),
     [

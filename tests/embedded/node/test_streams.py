@@ -109,12 +109,20 @@ async def test_a_command_on_a_terminal(world: World) -> None:
         (["nosuchprogram"], 'exec: "nosuchprogram": executable file not found in \\$PATH'),
         (["/no/such"], "stat /no/such: no such file or directory"),
         (["/etc/passwd"], "permission denied"),
+        (["/etc"], "is a directory"),
     ],
 )
 async def test_a_command_that_cannot_run_says_why(world: World, command: list[str], words: str) -> None:
     await world.start(containers=[container()])
     with pytest.raises(NodeError, match=words):
         await world.run(command)
+
+
+async def test_a_program_that_only_the_kernel_refuses_ends_as_runc_has_it(world: World) -> None:
+    await world.start(containers=[container()])
+    made = await world.sh("file=$(mktemp); printf abcd > $file; chmod 755 $file; echo $file")
+    end, out, err = await world.run([made])
+    assert (end.code, out, err) == (255, b"", f"exec {made}: exec format error\n".encode())
 
 
 async def test_no_command_runs_where_no_container_does(world: World) -> None:

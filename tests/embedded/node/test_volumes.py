@@ -163,3 +163,28 @@ async def test_a_sub_path_shows_that_part_and_never_what_a_link_leads_to(isolate
         containers=[container(volumeMounts=leads_out)],
     )
     await isolated.told("Failed", "it leads out of the volume")
+
+
+async def test_a_volume_below_a_link_lies_where_the_link_leads_to_inside_the_container(
+    isolated: World,
+) -> None:
+    """Also where nothing is there yet, and never at the host's path of that name."""
+    place = isolated.folder / "place"
+    links = container(f"!ln -s {place} /outer/link; ln -s {place}.file /outer/file", mounts={"w": "/outer"})
+    inner = [
+        {"name": "w", "mountPath": "/outer"},
+        {"name": "v", "mountPath": "/outer/link"},
+        {"name": "c", "mountPath": "/outer/file", "subPath": "one"},
+    ]
+    make_sources(isolated)
+    await isolated.start(
+        volumes=[
+            {"name": "w", "emptyDir": {}},
+            {"name": "v", "emptyDir": {}},
+            {"name": "c", "configMap": {"name": "c"}},
+        ],
+        initContainers=[{**links, "name": "links"}],
+        containers=[container(volumeMounts=inner)],
+    )
+    assert await isolated.sh(f"echo x > /outer/link/f; cat {place}/f {place}.file") == "x\n1"
+    assert not place.exists()

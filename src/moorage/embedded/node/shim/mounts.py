@@ -158,7 +158,9 @@ def _guard_proc() -> None:
 
 
 def _volume(mount: dict[str, Any]) -> None:
-    source, target = OLD + mount["source"], mount["target"]
+    """The root is the container's by now, so a link on the way leads no further than it; one that leads to
+    nothing says where the volume will be."""
+    source, target = OLD + mount["source"], os.path.realpath(mount["target"])
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
     elif not os.path.exists(target):

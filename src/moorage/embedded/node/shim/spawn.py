@@ -14,15 +14,18 @@ import json
 import os
 import signal
 import socket
+import stat
 import struct
 import termios
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from . import mounts, syscalls, users
 from .reap import keep
 
 START_LIMIT = 30.0
+NOT_EXECUTED = 255
+"""The exit code of a process whose program the kernel refused to execute, as runc has it."""
 _UNLOCK_TERMINAL, _TERMINAL_NUMBER = 0x40045431, 0x80045430
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -194,21 +197,32 @@ def _directory(path: str) -> None:
         os.chdir(path)
 
 
-def _become(argv: list[str], env: dict[str, str]) -> None:
+def _become(argv: list[str], env: dict[str, str]) -> NoReturn:
+    """What is not a program is found out before (StartError). What only the kernel refuses, such as another
+    platform's program, has started by then: the runtime says it on the container's stderr, and that ends."""
     name = argv[0]
+    program = _program(name, env)
     try:
-        os.execve(_program(name, env), argv, env)  # noqa: S606  the container's own program
+        os.execve(program, argv, env)  # noqa: S606  the container's own program
     except OSError as error:
-        why = {errno.ENOEXEC: "exec format error", errno.EACCES: "permission denied"}
-        text = why.get(error.errno or 0, (error.strerror or str(error)).lower())
-        raise StartError(f"exec {name}: {text}") from None
+        os.write(2, f"exec {program}: {_why(error)}\n".encode())
+        os._exit(NOT_EXECUTED)
+
+
+def _why(error: OSError) -> str:
+    """In the words of Go, which the runtimes are written in."""
+    if error.errno == errno.ENOEXEC:
+        return "exec format error"
+    return (error.strerror or str(error)).lower()
 
 
 def _program(name: str, env: dict[str, str]) -> str:
     if "/" in name:
-        if not os.path.exists(name):
-            raise StartError(f'exec: "{name}": stat {name}: no such file or directory')
-        if os.path.isdir(name):
+        try:
+            status = os.stat(name)
+        except OSError as error:
+            raise StartError(f'exec: "{name}": stat {name}: {_why(error)}') from None
+        if stat.S_ISDIR(status.st_mode):
             raise StartError(f'exec: "{name}": is a directory')
         if not os.access(name, os.X_OK):
             raise StartError(f'exec: "{name}": permission denied')
