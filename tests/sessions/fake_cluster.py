@@ -140,6 +140,12 @@ class FakeCluster:
     async def openapi(self) -> Json:
         raise ApiError(FORBIDDEN)
 
+    async def served(self, resource: Resource) -> frozenset[str]:
+        raise NotImplementedError
+
+    async def try_websocket(self, namespace: str | None = None) -> None:
+        raise NotImplementedError
+
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Json:
         self._note("get", resource, name)
         found = self.objects.get((resource.plural, name))

@@ -6,6 +6,8 @@ are tried again is ``kube.transport``'s decision.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -19,8 +21,9 @@ from moorage.kube import portforward
 from moorage.kube.answers import no_answer
 from moorage.kube.bodies import applied, delete_options
 from moorage.kube.reflector import Reflector, WatchListSupport
-from moorage.kube.shapes import checked, items_of
+from moorage.kube.shapes import checked, items_of, names_served
 from moorage.kube.transport import Transport
+from moorage.kube.websocket import CLOSE_GRACE
 from moorage.ports.cluster import ObjectCache, ServerIdentity
 from moorage.ports.streams import ByteStream, ExecStream
 
@@ -47,6 +50,18 @@ class KubeCluster:
 
     async def openapi(self) -> Json:
         return await self._transport.call("GET", "/openapi/v3/api/v1")
+
+    async def served(self, resource: Resource) -> frozenset[str]:
+        path = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
+        return names_served(await self._transport.call("GET", path))
+
+    async def try_websocket(self, namespace: str | None = None) -> None:
+        params = [("watch", "true"), ("timeoutSeconds", "5"), ("fieldSelector", "metadata.name=.")]
+        path = self._path(PODS, namespace)
+        socket = await self._transport.websocket(path, params=params, protocols=(), origin=True)
+        with contextlib.suppress(aiohttp.ClientError, OSError, TimeoutError):
+            async with asyncio.timeout(CLOSE_GRACE):
+                await socket.close()
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Json:
         found = await self._transport.call("GET", self._path(resource, namespace, name))

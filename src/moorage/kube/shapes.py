@@ -113,6 +113,14 @@ def items_of(answer: Json, resource: Resource) -> Iterable[Json]:
     return [checked_item(item, resource) for item in answer.get("items") or ()]
 
 
+def names_served(answer: Json) -> frozenset[str]:
+    """The names of an APIResourceList, subresources as ``pods/exec``."""
+    fault = _fault(answer, {"resources": [{"name": str}]}, "")
+    if fault or answer.get("kind") != "APIResourceList":
+        raise misshapen("APIResourceList", fault or "kind")
+    return frozenset(str(entry.get("name", "")) for entry in answer.get("resources") or ())
+
+
 def bookmark(value: Json, resource: Resource) -> Json:
     """A bookmark of a watch: metadata only."""
     fault = _fault(value, {"metadata": _METADATA}, "")

@@ -168,9 +168,10 @@ class Transport:
             yield response
 
     async def websocket(
-        self, path: str, *, params: Params, protocols: Sequence[str]
+        self, path: str, *, params: Params, protocols: Sequence[str], origin: bool = False
     ) -> aiohttp.ClientWebSocketResponse[Any]:
-        """Open a WebSocket. The library's heartbeat is off: ``kube.websocket`` keeps its own."""
+        """Open a WebSocket. The library's heartbeat is off: ``kube.websocket`` keeps its own. ``origin``: say
+        that we come from the server itself, without which it refuses a watch."""
 
         async def attempt(endpoint: Endpoint) -> aiohttp.ClientWebSocketResponse[Any]:
             async with self._answers(endpoint):
@@ -178,6 +179,7 @@ class Transport:
                     _url(endpoint, path, params),
                     protocols=protocols,
                     headers=_headers(endpoint, {}),
+                    origin=endpoint.server if origin else None,
                     autoping=False,
                     autoclose=False,
                     max_msg_size=0,

@@ -50,6 +50,12 @@ class Cluster(Protocol):
     async def openapi(self) -> Json:
         """The server's OpenAPI v3 document of ``core/v1``: what this very server knows."""
 
+    async def served(self, resource: Resource) -> frozenset[str]:
+        """What discovery lists in the group and version of ``resource``: ``pods``, ``pods/exec`` …"""
+
+    async def try_websocket(self, namespace: str | None = None) -> None:
+        """Open a WebSocket and close it again, by a watch of no Pod: does one get through to the server?"""
+
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Json:
         """A most-recent read of one object."""
 

@@ -82,6 +82,13 @@ class TracedCluster:
         found: Json = await self._call("get openapi", self._cluster.openapi)
         return found
 
+    async def served(self, resource: Resource) -> frozenset[str]:
+        found: frozenset[str] = await self._call("get discovery", lambda: self._cluster.served(resource))
+        return found
+
+    async def try_websocket(self, namespace: str | None = None) -> None:
+        await self._call("watch pods", lambda: self._cluster.try_websocket(namespace))
+
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Json:
         found: Json = await self._call(
             f"get {resource.plural}", lambda: self._cluster.get(resource, name, namespace)
