@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tools.mutants.copy import broken
 from tools.mutants.mutant import Mutant, Unusable, read, read_all
-from tools.mutants.tests import Verdict, go_verdict, pytest_verdict
+from tools.mutants.tests import Runner, Verdict, go_verdict, pytest_verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANT = Mutant(
@@ -68,6 +70,21 @@ def test_a_mutant_with_a_fault_is_named(text: str, why: str, tmp_path: Path) -> 
     path.write_text(text)
     with pytest.raises(Unusable, match=why):
         read(path)
+
+
+def test_each_run_sees_the_code_of_its_moment(tmp_path: Path) -> None:
+    for name in ("tools/__init__.py", "tools/mutants"):
+        given, target = ROOT / name, tmp_path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if given.is_dir() else shutil.copy)(given, target)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "test_it.py").write_text("from it import one\ndef test_it(): assert one == 1\n")
+    seen = []
+    with closing(Runner(tmp_path)) as runner:
+        for value in ("1", "2", "1", "x"):
+            (tmp_path / "src/it.py").write_text(f"one = {value}\n")
+            seen.append(runner.run(["test_it.py::test_it"])[0])
+    assert seen == [Verdict.PASSED, Verdict.FAILED, Verdict.PASSED, Verdict.BROKEN]
 
 
 REPORTS = {

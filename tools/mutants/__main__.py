@@ -10,19 +10,29 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import Queue
 
 from tools.mutants.copy import broken, copy_checkout
 from tools.mutants.mutant import FOLDER, Mutant, Unusable, read_all
-from tools.mutants.tests import Verdict, run
+from tools.mutants.tests import Runner, Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDS_CLUSTER = 3
 MOST_COPIES = 4
+
+
+@dataclass(frozen=True)
+class Place:
+    """A copy of the checkout, and who runs tests in it."""
+
+    copy: Path
+    runner: Runner
 
 
 def main(words: Sequence[str]) -> int:
@@ -43,15 +53,16 @@ def main(words: Sequence[str]) -> int:
 
 def hunt(mutants: Sequence[Mutant], *, alone: bool) -> list[bool]:
     """Whether each was caught. ``alone``: one after the other, since they share a cluster."""
-    copies: Queue[Path] = Queue()
+    places: Queue[Place] = Queue()
     workers = 1 if alone else min(os.cpu_count() or 1, MOST_COPIES)
-    with tempfile.TemporaryDirectory(prefix="moorage-mutants-") as folder:
+    with tempfile.TemporaryDirectory(prefix="moorage-mutants-") as folder, ExitStack() as stack:
         for number in range(workers):
-            copies.put(copied := Path(folder) / f"checkout-{number}")
+            copied = Path(folder) / f"checkout-{number}"
             copy_checkout(ROOT, copied)
-        prove_healthy(copied, mutants)
+            places.put(Place(copied, stack.enter_context(closing(Runner(copied)))))
         with ThreadPoolExecutor(max_workers=workers) as pool:
-            seen = pool.map(partial(try_out, copies), mutants)
+            list(pool.map(partial(prove_healthy, places), shares(mutants, workers)))
+            seen = pool.map(partial(try_out, places), mutants)
             return [is_caught(*one) for one in zip(mutants, seen, strict=True)]
 
 
@@ -64,25 +75,37 @@ def chosen(mutants: Sequence[Mutant], name: str | None, cluster: bool) -> list[M
     return [mutant for mutant in mutants if cluster or mutant.tier < NEEDS_CLUSTER]
 
 
-def prove_healthy(copy: Path, mutants: Sequence[Mutant]) -> None:
-    """Every named test passes as the code is. Raises ``Unusable`` when one does not."""
+def shares(mutants: Sequence[Mutant], workers: int) -> list[list[str]]:
+    """All named tests: those of Python in as many runs as can go on at once, each of Go by itself."""
     named = sorted({test for mutant in mutants for test in mutant.tests})
     python = [test for test in named if ".py::" in test]
-    for tests in [python] * bool(python) + [[test] for test in named if ".py::" not in test]:
-        verdict, output = run(tests, copy)
-        if verdict is not Verdict.PASSED:
-            print(output)
-            raise Unusable(f"{', '.join(tests)}: {verdict.value} without any mutant; mend that first")
+    parts = [python[start::workers] for start in range(workers)]
+    return [part for part in parts if part] + [[test] for test in named if ".py::" not in test]
 
 
-def try_out(copies: Queue[Path], mutant: Mutant) -> list[tuple[str, Verdict, str]]:
-    """Each named test of ``mutant``, its verdict, and what was printed, in a copy that nobody else uses."""
-    copy = copies.get()
+def prove_healthy(places: Queue[Place], tests: Sequence[str]) -> None:
+    """Every test passes as the code is. Raises ``Unusable`` when one does not."""
+    with taken(places) as place:
+        verdict, output = place.runner.run(tests)
+    if verdict is not Verdict.PASSED:
+        print(output)
+        raise Unusable(f"{', '.join(tests)}: {verdict.value} without any mutant; mend that first")
+
+
+def try_out(places: Queue[Place], mutant: Mutant) -> list[tuple[str, Verdict, str]]:
+    """Each named test of ``mutant``, its verdict, and what was printed."""
+    with taken(places) as place, broken(place.copy, mutant):
+        return [(test, *place.runner.run([test])) for test in mutant.tests]
+
+
+@contextmanager
+def taken(places: Queue[Place]) -> Iterator[Place]:
+    """A copy that nobody else uses meanwhile."""
+    place = places.get()
     try:
-        with broken(copy, mutant):
-            return [(test, *run([test], copy)) for test in mutant.tests]
+        yield place
     finally:
-        copies.put(copy)
+        places.put(place)
 
 
 def is_caught(mutant: Mutant, seen: Sequence[tuple[str, Verdict, str]]) -> bool:

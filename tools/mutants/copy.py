@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import compileall
 import contextlib
+import py_compile
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -30,6 +32,9 @@ def copy_checkout(root: Path, target: Path) -> None:
     for name in BUILT:
         if (root / name).is_dir():
             shutil.copytree(root / name, target / name)
+    # Compiled once for all mutants; by hash, for a broken file can have the time and size of the whole one.
+    by_hash = py_compile.PycInvalidationMode.CHECKED_HASH
+    compileall.compile_dir(target, maxlevels=20, quiet=2, invalidation_mode=by_hash)
 
 
 @contextlib.contextmanager
