@@ -53,7 +53,8 @@ def go_programs(root: Path) -> list[Program]:
     """``go vet`` needs a module's dependencies, so only agentctl, which has none; gofmt reads any file."""
     go = os.environ.get("MOORAGE_GO", "go")
     gofmt = str(Path(go).with_name("gofmt")) if "/" in go else "gofmt"
-    folders = [folder for folder in ("agentctl", "tests/cluster/tools") if (root / folder).is_dir()]
+    ours = ("agentctl", "tests/cluster/tools", "tests/cluster/versions")
+    folders = [folder for folder in ours if (root / folder).is_dir()]
     found = []
     if (root / "agentctl/go.mod").exists():
         found.append(Program("go vet", (go, "vet", "./..."), "agentctl"))
