@@ -35,6 +35,7 @@ from moorage.core.session import (
 from moorage.ports.link import ExitStatus, FileEntry, Gap, LeftOut, Output, ProcessSpec
 from moorage.ports.sessions import (
     Check,
+    ConnectionTest,
     Evidence,
     Exited,
     LaunchRequest,
@@ -120,6 +121,8 @@ class Scripted:
     keeps: tuple[str, ...] = ()
     transcript: Sequence[Output | Gap] = ()
     kubelet: Sequence[bytes] = ()
+    container_names: tuple[str, ...] = ("agent", "side")
+    no_log: dict[str, MoorageError] = field(default_factory=dict)
     output: Sequence[tuple[int, bytes]] = ()
     exit: ExitStatus = field(default_factory=lambda: ExitStatus(code=0))
     echo: bool = False
@@ -230,6 +233,11 @@ class Scripted:
         if follow and self.blocks:
             await asyncio.Event().wait()
 
+    async def containers(self, name: str) -> list[str]:
+        self.note("containers", name)
+        self._view(name)
+        return list(self.container_names)
+
     async def container_logs(
         self,
         name: str,
@@ -243,6 +251,8 @@ class Scripted:
     ) -> AsyncIterator[bytes]:
         asked = () if since is None else (since,)
         self.note("container_logs", name, container, previous, follow, tail, timestamps, *asked)
+        if error := self.no_log.get(container):
+            raise error
         for chunk in self.kubelet:
             yield chunk
 
@@ -300,9 +310,10 @@ class Scripted:
         self._view(name)
         return list(self.history)
 
-    async def doctor(self) -> list[Check]:
+    async def doctor(self, profile: LaunchRequest | None = None) -> ConnectionTest:
+        self.request = profile
         self.note("doctor")
-        return list(self.checks)
+        return ConnectionTest("v1.36.3", "agents", tuple(self.checks))
 
     async def isolation(self) -> str:
         return self.isolated

@@ -109,7 +109,7 @@ def test_the_report_says_what_explains_a_fault(planted: Cli) -> None:
     versions = json.loads(found["moorage-report/versions.json"])
     assert (versions["server"], versions["client"]) == ("v1.36.3", "0.1.0")
     assert "aiohttp" in versions["libraries"]
-    assert json.loads(found["moorage-report/doctor.json"])[0]["fix"] == "log in"
+    assert json.loads(found["moorage-report/doctor.json"])["steps"][0]["fix"] == "log in"
 
 
 def test_the_report_is_for_its_owner_only(planted: Cli) -> None:

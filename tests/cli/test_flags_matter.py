@@ -44,11 +44,13 @@ CASES = [
     Case(("ls",), ("-o", "custom-columns=N:.name")),
     Case(("ls", "-A"), ("--sort-by", "name")),
     Case(("ls",), ("-w",)),
+    Case(("ls",), ("-l", "!moorage.dev/task-id")),
     Case(("ls",), ("--no-color",)),
     Case(("describe", NAME), ("-o", "json")),
     Case(("logs", NAME), ("-f",)),
     Case(("logs", NAME), ("--tail", "1")),
     Case(("logs", NAME), ("-c", "side")),
+    Case(("logs", NAME), ("--all-containers",)),
     Case(("logs", NAME, "-c", "side"), ("-p",)),
     Case(("logs", NAME, "-c", "side"), ("--timestamps",)),
     Case(("logs", NAME, "-c", "side"), ("--since", "10m")),
@@ -62,13 +64,26 @@ CASES = [
     Case(("rm", NAME), ("--force",)),
     Case(("rm", NAME, "-y"), ("--dry-run",)),
     Case(("rm", "-y"), ("--all",), (NAME,)),
+    Case(("rm", "-y"), ("-l", "moorage.dev/task-id"), (NAME,)),
+    Case(("rm", NAME, "-y"), ("-f", "NAMES")),
     Case(("archive", NAME), ("-y",)),
     Case(("events", NAME), ("-w",)),
     Case(("port-forward", NAME), ("0:80",), ("0:81",)),
+    Case(("port-forward", NAME, "0:80", "-o", "json"), ("--address", "127.0.0.1")),
     Case(("wait", NAME, "--timeout", "0"), ("--for", "paused"), ("--for", "running")),
     Case(("wait", NAME, "--for", "paused"), ("--timeout", "0"), ("--timeout", "1ms")),
     Case(("doctor",), ("-o", "json")),
     Case(("doctor",), ("--bundle", "REPORT")),
+    Case(("doctor",), ("--template", "TEMPLATE")),
+    Case(("doctor",), ("--main-container", "work")),
+    Case(("doctor",), ("--platform", "linux/arm64")),
+    Case(("doctor",), ("--helper-image", f"x@sha256:{'0' * 64}")),
+    Case(("doctor",), ("--transport", "exec")),
+    Case(("doctor",), ("--workspace", "empty_dir")),
+    Case(("doctor",), ("--workspace-size", "1Gi")),
+    Case(("doctor",), ("--storage-class", "fast")),
+    Case(("doctor",), ("--access-mode", "ReadWriteMany")),
+    Case(("doctor",), ("--claim", "given")),
     Case(("version",), ("--client",)),
     Case(("version",), ("-o", "json")),
     Case(RUN, ("--name", "given")),
@@ -99,6 +114,7 @@ def stage(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     monkeypatch.setattr("moorage.cli.confirm._ask", _yes)
     monkeypatch.setattr(Forwarder, "wait", _nothing)
     (cli.folder / "env").write_text("A=1\n")
+    (cli.folder / "names").write_text("a-first\n")
 
     def fresh() -> None:
         fresh_verbs = type(cli.verbs)()
@@ -130,6 +146,7 @@ def seen(cli: Cli, words: tuple[str, ...]) -> tuple[Result, tuple[object, ...]]:
     places = {
         "TEMPLATE": str(cli.template),
         "ENV": str(cli.folder / "env"),
+        "NAMES": str(cli.folder / "names"),
         "REPORT": str(cli.folder / "r.tgz"),
     }
     argv = [places.get(word, word) for word in words]
@@ -138,7 +155,7 @@ def seen(cli: Cli, words: tuple[str, ...]) -> tuple[Result, tuple[object, ...]]:
     if "-w" in words and words[0] in ("ls", "events"):
         cli.verbs.scenes = [cli.verbs.views]
     result = cli(*argv)
-    result = replace(result, out=re.sub(rb"127\.0\.0\.1:\d+", b"127.0.0.1:PORT", result.out))
+    result = replace(result, out=re.sub(rb"(1\]?:|local_port\D+)\d+", rb"\1PORT", result.out))
     request = cli.verbs.request
     asked = (list(cli.verbs.calls), cli.wiring.options, request, request.env if request else None)
     return result, asked

@@ -94,7 +94,7 @@ SHOWN: dict[str, tuple[tuple[str, ...], str]] = {
     "ls": (("ls",), "{.items[*].name}"),
     "describe": (("describe", "brisk-otter"), "{.name}"),
     "events": (("events", "brisk-otter"), "{.items[?(@.object=='brisk-otter')].message}"),
-    "doctor": (("doctor",), "{.items[?(@.status=='ok')].key}"),
+    "doctor": (("doctor",), "{.steps[?(@.status=='ok')].key}"),
     "stop": (("stop", "brisk-otter"), "{.items[0].name}"),
     "version": (("version",), "{.client.version}"),
     "rm": (("rm", "brisk-otter", "--dry-run"), "{.items[*].deletes[0]}"),

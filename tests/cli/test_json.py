@@ -63,16 +63,24 @@ def test_what_was_not_observed_is_null_not_zero(cli: Cli) -> None:
     )
 
 
-def test_a_check_has_key_ok_ms_detail_fix(cli: Cli) -> None:
-    cli.verbs.checks = [Check("rights", "failed", "denied", "grant it", 12)]
+def test_a_connection_test_is_printed_as_the_api_answers_it(cli: Cli) -> None:
+    cli.verbs.checks = [
+        Check("discovery", "warning", "partial"),
+        Check("rights", "failed", "denied", "grant it", 12),
+        Check("storage", "not_run", "rights failed"),
+    ]
     result = cli("doctor", "-o", "json")
     assert result.code == 1
-    assert result.json["items"] == [
-        {
-            "kind": "Check", "name": "rights", "key": "rights", "status": "failed", "ok": False,
-            "ms": 12, "detail": "denied", "fix": "grant it",
-        }
-    ]  # fmt: skip
+    steps = result.json.pop("steps")
+    assert result.json == {
+        "kind": "ConnectionTest", "name": "agents", "success": False, "server_version": "v1.36.3",
+        "namespace": "agents", "warnings": ["discovery: partial"], "error": "rights: denied",
+    }  # fmt: skip
+    assert steps[1] == {
+        "kind": "Step", "name": "rights", "key": "rights", "status": "failed", "success": False,
+        "duration_ms": 12, "detail": "denied", "fix": "grant it",
+    }  # fmt: skip
+    assert [step["success"] for step in steps] == [True, False, False]
 
 
 def test_version_names_client_helper_and_server(cli: Cli) -> None:

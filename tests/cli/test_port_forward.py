@@ -9,8 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
 
-from moorage.cli import forwarding
-from moorage.cli.forwarding import Forwarder, Listening
+from moorage.cli.forwarding import LOOPBACK, Families, Forwarder, Listening
 from moorage.core.errors import Conflict, LinkError, MoorageError, NotFound
 from tests.cli.harness import Cli
 from tests.cli.scripted import Scripted
@@ -66,12 +65,9 @@ async def test_nothing_but_loopback_is_listened_on(forwarder: Forwarder) -> None
     assert bound <= {"127.0.0.1", "::1"}
 
 
-async def test_without_ipv6_there_is_one_address(
-    forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_ipv6_there_is_one_address(forwarder: Forwarder) -> None:
     nobodys = (socket.AF_INET, "203.0.113.1")  # as ::1 where there is no IPv6: not an address of this machine
-    monkeypatch.setattr(forwarding, "LOOPBACK", ((socket.AF_INET, "127.0.0.1"), nobodys))
-    assert len((await forwarder.listen(0, 80)).addresses) == 1
+    assert len((await forwarder.listen(0, 80, (LOOPBACK[0], nobodys))).addresses) == 1
 
 
 async def test_many_connections_each_get_their_own_answer(forwarder: Forwarder) -> None:
@@ -139,8 +135,8 @@ def while_listening(monkeypatch: pytest.MonkeyPatch) -> Callable[[Client], None]
     made: list[Listening] = []
     listen = Forwarder.listen
 
-    async def noted(self: Forwarder, local: int, port: int) -> Listening:
-        made.append(await listen(self, local, port))
+    async def noted(self: Forwarder, local: int, port: int, families: Families) -> Listening:
+        made.append(await listen(self, local, port, families))
         return made[-1]
 
     def use(client: Client) -> None:
@@ -170,6 +166,27 @@ def test_each_port_is_printed_with_where_it_leads(
         ("dial", "brisk-otter", 80),
         ("dial", "brisk-otter", 5432),
     ]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_one_address_of_the_loopback_can_be_named(
+    cli: Cli, while_listening: Callable[[Client], None], address: str
+) -> None:
+    while_listening(_nothing)
+    result = cli("port-forward", "brisk-otter", ":80", "--address", address, "-o", "json")
+    if result.code:  # a machine without IPv6
+        assert "no loopback address" in result.err
+        return
+    shown = result.json["items"][0]["addresses"]
+    assert [one.rsplit(":", 1)[0].strip("[]") for one in shown] == [address]
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.0.2.7", "127.0.0.2", ""])
+def test_no_address_that_others_reach_can_be_named(cli: Cli, address: str) -> None:
+    result = cli("port-forward", "brisk-otter", ":80", "--address", address)
+    assert result.code == 2
+    assert "use one of: localhost, 127.0.0.1, ::1" in result.err
+    assert not cli.verbs.calls
 
 
 def test_json_says_every_address(cli: Cli, while_listening: Callable[[Client], None]) -> None:

@@ -20,7 +20,7 @@ from moorage.cli.overview import OVERVIEW
 from moorage.cli.suggesting import suggest_values
 from moorage.cli.terminal import OutputClosed, Terminal
 from moorage.cli.text import nearest
-from moorage.cli.verbs import VERBS
+from moorage.cli.verbs import ALIASES, ELSEWHERE, VERBS
 from moorage.cli.wiring import GlobalOptions, Wiring
 from moorage.core.errors import MoorageError, UsageError
 
@@ -42,12 +42,20 @@ class Root(VerbGroup):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = VERBS.get(cmd_name)
+        entry = VERBS.get(ALIASES.get(cmd_name, cmd_name))
         if entry is None:
             return None
         command = importlib.import_module(f"moorage.cli.verbs.{entry.module}").command
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word in ELSEWHERE and not ctx.resilient_parsing:
+            raise UsageError(f"there is no verb {word!r}", hint=ELSEWHERE[word])
+        return super().resolve_command(ctx, [ALIASES.get(word, word), *args[1:]])
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(PROGRAM, "[GLOBAL FLAGS] VERB …")

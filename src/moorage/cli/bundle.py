@@ -13,17 +13,17 @@ import os
 import platform
 import tarfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
 from moorage.cli.command import Call
-from moorage.cli.shapes import check_object, event_object, session_object
+from moorage.cli.shapes import connection_test_object, event_object, session_object
 from moorage.core.errors import Conflict, MoorageError
 from moorage.core.kinds import Json
 from moorage.core.redaction import MASK, Redactor, pod_values
-from moorage.ports.sessions import Check, SessionVerbs, SessionView
+from moorage.ports.sessions import ConnectionTest, SessionVerbs, SessionView
 
 FOLDER: Final = "moorage-report"
 _AT_ONCE: Final = 8
@@ -41,7 +41,7 @@ on.
 """
 
 
-async def write_bundle(call: Call, sessions: SessionVerbs, checks: Sequence[Check], file: Path) -> int:
+async def write_bundle(call: Call, sessions: SessionVerbs, test: ConnectionTest, file: Path) -> int:
     """Gather, redact and write; returns how many sessions are in it. Conflict where the file is there,
     MoorageError where it cannot be written."""
     views = await sessions.list_views(include_archived=True)
@@ -56,7 +56,7 @@ async def write_bundle(call: Call, sessions: SessionVerbs, checks: Sequence[Chec
     documents: dict[str, Any] = {
         "versions.json": await _versions(call, sessions),
         "settings.json": [_setting(one) for one in call.wiring.settings(call.typed)],
-        "doctor.json": [check_object(check) for check in checks],
+        "doctor.json": connection_test_object(test),
     }
     for view, (found, _) in zip(views, gathered, strict=True):
         documents[f"sessions/{view.session.name}.json"] = found

@@ -14,14 +14,15 @@ import socket
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from moorage.core.errors import Conflict, LinkError, MoorageError, NotFound
 from moorage.ports.sessions import SessionVerbs
 from moorage.ports.streams import DialledStream
 
 CHUNK: Final = 64 * 1024
-LOOPBACK: Final = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
+Families: TypeAlias = tuple[tuple[socket.AddressFamily, str], ...]
+LOOPBACK: Final[Families] = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 _NO_FAMILY: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 """What a machine without IPv6 says."""
 _TRIES: Final = 10
@@ -60,9 +61,10 @@ class Forwarder:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
-    async def listen(self, local: int, port: int) -> Listening:
-        """``local`` 0 takes a free one. Conflict when it is taken, MoorageError when it may not be had."""
-        sockets = _bound(local)
+    async def listen(self, local: int, port: int, families: Families = LOOPBACK) -> Listening:
+        """``local`` 0 takes a free one; ``families``: which of LOOPBACK. Conflict when it is taken,
+        MoorageError when it may not be had."""
+        sockets = _bound(local, families)
         chosen = sockets[0].getsockname()[1]
 
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -138,18 +140,18 @@ async def _down(stream: DialledStream, writer: asyncio.StreamWriter) -> None:
         writer.write_eof()
 
 
-def _bound(local: int) -> list[socket.socket]:
+def _bound(local: int, families: Families) -> list[socket.socket]:
     """Sockets of one port in each family that this machine has."""
     for _ in range(_TRIES - 1 if local == 0 else 0):
         with contextlib.suppress(Conflict):
-            return _bind(0)
-    return _bind(local)
+            return _bind(0, families)
+    return _bind(local, families)
 
 
-def _bind(local: int) -> list[socket.socket]:
+def _bind(local: int, families: Families) -> list[socket.socket]:
     bound: list[socket.socket] = []
     try:
-        for family, address in LOOPBACK:
+        for family, address in families:
             with contextlib.suppress(_Missing):
                 bound.append(_bind_one(family, address, bound[0].getsockname()[1] if bound else local))
     except MoorageError:

@@ -10,8 +10,9 @@ from typing import Any
 
 from moorage.cli.reasons import why
 from moorage.core.session import AgentExit, Diagnosis, Session
+from moorage.core.workload import pod_labels
 from moorage.ports.link import ExitStatus
-from moorage.ports.sessions import Check, Removal, SessionView
+from moorage.ports.sessions import Check, ConnectionTest, Removal, SessionView
 from moorage.ports.store import SessionEvent
 
 
@@ -39,6 +40,7 @@ def session_object(view: SessionView) -> dict[str, Any]:
         "unknown": view.unknown,
         "diagnosis": diagnosis_object(view.diagnosis),
         "context": view.context,
+        "labels": labels_of(session),
         "pod": {
             "name": session.inventory.pod_name,
             "uid": session.inventory.pod_uid,
@@ -53,6 +55,11 @@ def session_object(view: SessionView) -> dict[str, Any]:
         "agent": _agent(session),
         "source": _source(session),
     }
+
+
+def labels_of(session: Session) -> dict[str, str]:
+    """The labels that the Pod of a session has, or would have: what ``-l`` selects by."""
+    return pod_labels(session.identity, session.inventory.snapshot)
 
 
 def _workspace(session: Session) -> dict[str, Any]:
@@ -129,16 +136,30 @@ def event_object(event: SessionEvent) -> dict[str, Any]:
     }
 
 
-def check_object(check: Check) -> dict[str, Any]:
+def connection_test_object(test: ConnectionTest) -> dict[str, Any]:
+    """As ``POST kubernetes/test`` answers, with the kinds and names that our lists have."""
     return {
-        "kind": "Check",
-        "name": check.key,
-        "key": check.key,
-        "status": check.status,
-        "ok": check.status in ("ok", "warning"),
-        "ms": check.duration_ms,
-        "detail": check.detail,
-        "fix": check.fix,
+        "kind": "ConnectionTest",
+        "name": test.namespace,
+        "success": test.success,
+        "server_version": test.server_version,
+        "namespace": test.namespace,
+        "steps": [_step_object(step) for step in test.steps],
+        "warnings": list(test.warnings),
+        "error": test.error,
+    }
+
+
+def _step_object(step: Check) -> dict[str, Any]:
+    return {
+        "kind": "Step",
+        "name": step.key,
+        "key": step.key,
+        "status": step.status,
+        "success": step.success,
+        "duration_ms": step.duration_ms,
+        "detail": step.detail,
+        "fix": step.fix,
     }
 
 

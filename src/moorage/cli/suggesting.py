@@ -159,6 +159,12 @@ def _conditions() -> Iterable[str]:
     return CONDITIONS
 
 
+def _addresses() -> Iterable[str]:
+    from moorage.cli.verbs.port_forward import ADDRESSES
+
+    return ADDRESSES
+
+
 def _shells() -> tuple[str, ...]:
     from moorage.cli.completion import SHELLS
 
@@ -173,6 +179,8 @@ OPTIONS: Final[dict[str, Words]] = {
     "env_file": _path("file"),
     "source": _path("dir"),
     "bundle": _path("file"),
+    "file": _path("file"),
+    "address": _choice(_addresses),
     "workspace": _choice(_modes),
     "access_mode": _choice(_access_modes),
     "helper": _choice(_launch_choice("helper")),

@@ -44,6 +44,12 @@ def session_labels(identity: Identity) -> dict[str, str]:
     }
 
 
+def pod_labels(identity: Identity, snapshot: LaunchSnapshot) -> dict[str, str]:
+    """The labels of a session's Pod: those of its template, and ours."""
+    metadata = pod_template(snapshot).get("metadata") or {}
+    return {**(metadata.get("labels") or {}), **session_labels(identity)}
+
+
 def session_claim(identity: Identity, inventory: Inventory, nonce: str) -> Json:
     """The claim of mode managed_pvc. It has no ownerReference: nothing but we may ever delete it."""
     workspace = inventory.snapshot.workspace
@@ -88,7 +94,7 @@ def session_pod(identity: Identity, inventory: Inventory, nonce: str, *, entrypo
         "metadata": {
             "name": inventory.pod_name,
             "namespace": inventory.namespace,
-            "labels": {**(metadata.get("labels") or {}), **session_labels(identity)},
+            "labels": pod_labels(identity, snapshot),
             "annotations": {**(metadata.get("annotations") or {}), owned.NONCE_ANNOTATION: nonce},
         },
         "spec": spec,

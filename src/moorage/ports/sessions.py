@@ -181,6 +181,9 @@ class SessionVerbs(Protocol):
         """The transcript, stored part first, then what the Pod still holds; works after deletion of the
         Pod."""
 
+    async def containers(self, name: str) -> list[str]:
+        """All containers of the session's Pod, in the order they start. Conflict when there is no Pod."""
+
     def container_logs(
         self,
         name: str,

@@ -82,6 +82,19 @@ async def _held_in_pod(
         await link.close()
 
 
+async def containers(parts: Parts, session: Session) -> list[str]:
+    """All containers of the session's own Pod, in the order they start. Raises as ``own_pod``."""
+    cluster = await parts.executors.of(session)
+    await own_pod(parts, cluster, session)
+    try:
+        pod = await cluster.get(PODS, session.inventory.pod_name, namespace=session.inventory.namespace)
+    except ApiError as error:
+        if error.problem.http_status == 404:  # it has just gone
+            raise no_pod(session) from error
+        raise
+    return container_names(pod)
+
+
 async def container_log(
     parts: Parts, session: Session, container: str, *, previous: bool, **how: Any
 ) -> AsyncIterator[bytes]:

@@ -160,6 +160,9 @@ class Verbs:
     def logs(self, name: str, *, follow: bool = False, offset: int = 0) -> AsyncIterator[Output | Gap]:
         return history.logs(self._parts, name, follow=follow, offset=offset)
 
+    async def containers(self, name: str) -> list[str]:
+        return await history.containers(self._parts, await self._get(name))
+
     async def container_logs(
         self,
         name: str,

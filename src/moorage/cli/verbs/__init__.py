@@ -46,3 +46,15 @@ VERBS: Final[dict[str, Entry]] = {
     "version": Entry("version", "Show versions of client, helper and server.", _OTHER),
     "completion": Entry("completion", "Print the completion script of a shell.", _OTHER),
 }
+
+ALIASES: Final = {"list": "ls", "info": "describe", "start": "resume"}
+"""Words that mean one of the verbs. They are not listed; ``get`` and ``delete`` are kept for manifests."""
+
+ELSEWHERE: Final = {
+    "get": "`moorage ls` lists sessions",
+    "ps": "`moorage ls` lists sessions",
+    "delete": "`moorage rm NAME` removes a session",
+    "kill": "`moorage stop --force NAME` ends the agent, `moorage rm NAME` removes the session",
+    "up": "the embedded cluster starts by itself, with the next command that needs it",
+}
+"""What people type in other programs, and what it is here. Never done unasked: some of it destroys."""

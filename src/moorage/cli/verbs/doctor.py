@@ -1,15 +1,18 @@
-"""``moorage doctor``: check the cluster, our rights in it, and this machine."""
+"""``moorage doctor``: the connection test, of a cluster and of what a session is to be made of."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from moorage.cli.command import Call, verb
-from moorage.cli.output import print_list
-from moorage.cli.shapes import check_object
+from moorage.cli.forms import render
+from moorage.cli.launching import Asked, build_request
+from moorage.cli.profile_flags import POD, WORKSPACE, profile_flags
+from moorage.cli.shapes import connection_test_object
 from moorage.cli.tables import table
 from moorage.cli.verbs import VERBS
 from moorage.core.errors import Conflict
@@ -21,43 +24,52 @@ from moorage.ports.sessions import Check
     help=VERBS["doctor"].summary
     + """
 
-    Asks and dry-runs only; nothing is left in the cluster. The fixes of what failed or is warned of stand
-    below the table; one script grants all missing rights. Ends with 1 when a check failed; warnings do not
-    count.
+    Asks and dry-runs only; nothing is left in the cluster. With a template its Pod and claim are tried by
+    the server, too. After a failure later steps are not run; their fixes stand below the table, and one
+    script grants all missing rights. Ends with 1 when a step failed; warnings do not count.
 
     --bundle writes an archive for whoever looks into a fault: versions, settings, checks, and of each
     session record, events, Pod and how much output is kept; no value of a variable, no command or output.""",
     examples=(
         "moorage doctor --context dev -n agents",
-        "moorage doctor --context dev -n agents -o wide",
+        "moorage doctor --context dev -n agents --template pod.yaml",
         "moorage doctor --context dev --bundle report.tar.gz",
     ),
+    groups={"What a session is to be made of": (*POD, *WORKSPACE)},
 )
+@profile_flags("PodTemplate to try (- reads stdin; default: none is tried).")
 @click.option(
     "--bundle", metavar="FILE", default="", help="Write a report without credentials (default: none)."
 )
-async def command(call: Call, bundle: str) -> int:
+async def command(call: Call, bundle: str, **given: Any) -> int:
     if bundle and Path(bundle).exists():
         raise Conflict(f"{bundle} is there already", field="--bundle", hint="name another file")
+    profile = build_request(call, Asked(argv=("true",), **given))
     async with call.sessions() as sessions:
         if sessions.where:
             call.terminal.note(f"checking {sessions.where}")
-        checks = await sessions.doctor()
+        found = await sessions.doctor(profile)
         if bundle:
             from moorage.cli.bundle import write_bundle
 
-            count = await write_bundle(call, sessions, checks, Path(bundle))
+            count = await write_bundle(call, sessions, found, Path(bundle))
             call.terminal.note(
                 f"wrote {bundle} with {count} session{'s'[: count != 1]}; read it before you hand it on"
             )
-    print_list(call, [check_object(check) for check in checks], lambda: _table(call, checks))
+    shown = connection_test_object(found)
+    call.terminal.data(render(call.form, shown, shown["steps"], lambda: _table(call, found.steps)))
     if call.output in ("table", "wide"):
-        for check in checks:
-            if check.status in ("failed", "warning") and (call.output == "table" or "\n" in check.fix):
-                call.terminal.say(f"{check.status}: {check.key}: {check.detail}")
-                if check.fix:  # what follows its first line is a script, which no indent may spoil
-                    call.terminal.say(f"  hint: {check.fix}")
-    return 1 if any(check.status == "failed" for check in checks) else 0
+        _say_fixes(call, found.steps)
+    return 0 if found.success else 1
+
+
+def _say_fixes(call: Call, steps: Sequence[Check]) -> None:
+    """What stands in no column; what follows a fix's first line is a script, which no indent may spoil."""
+    for step in steps:
+        if step.status in ("failed", "warning") and (call.output == "table" or "\n" in step.fix):
+            call.terminal.say(f"{step.status}: {step.key}: {step.detail}")
+            if step.fix:
+                call.terminal.say(f"  hint: {step.fix}")
 
 
 def _table(call: Call, checks: Sequence[Check]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from moorage.cli.command import Call, verb
+from moorage.cli.containers import print_all_logs
 from moorage.cli.follow import gap_notice
 from moorage.cli.naming import suggest
 from moorage.cli.streams import stdout_writer
@@ -26,8 +27,9 @@ from moorage.ports.sessions import SessionVerbs
     + """
 
     Without -c or -p: what the agent wrote, byte for byte, also after its Pod is gone. With -c NAME: the log
-    of one container as the kubelet has it. -p: the log of the container before its last restart.""",
-    examples=("moorage logs NAME -f", "moorage logs NAME --tail 20", "moorage logs NAME -c sidecar -p"),
+    of one container as the kubelet has it, with --all-containers of each. -p: the log of the container
+    before its last restart.""",
+    examples=("moorage logs NAME -f", "moorage logs NAME --tail 20", "moorage logs NAME --all-containers -f"),
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on until the agent has ended.")
 @click.option("--tail", metavar="N", type=LINES, help="Only the last N lines (default: all kept).")
@@ -39,14 +41,15 @@ from moorage.ports.sessions import SessionVerbs
     default="",
     help="A container's own log (default: the agent's output).",
 )
+@click.option("--all-containers", is_flag=True, help="The logs of all containers, each line with its name.")
 @click.option("-p", "--previous", is_flag=True, help="The container's log before its last restart.")
 @click.option(
     "--since",
     metavar="TIME",
     type=SINCE,
-    help="Only of so long ago, e.g. 10m; needs -c or -p (default: all).",
+    help="Only of so long ago, e.g. 10m; not of the agent's output (default: all).",
 )
-@click.option("--timestamps", is_flag=True, help="Prefix lines with times; needs -c or -p.")
+@click.option("--timestamps", is_flag=True, help="Prefix lines with times; not of the agent's output.")
 @click.argument("name", metavar="NAME")
 async def command(
     call: Call,
@@ -55,14 +58,17 @@ async def command(
     tail: int | None,
     since_start: bool,
     container: str,
+    all_containers: bool,
     previous: bool,
     timestamps: bool,
     since: float | None,
 ) -> int:
-    own_log = bool(container) or previous
+    if container and all_containers:
+        raise UsageError("-c and --all-containers exclude each other", hint="leave out one of them")
+    own_log = bool(container) or previous or all_containers
     if (timestamps or since is not None) and not own_log:
         raise UsageError(
-            f"--{'timestamps' if timestamps else 'since'} needs -c NAME or -p: "
+            f"--{'timestamps' if timestamps else 'since'} needs -c NAME, -p or --all-containers: "
             "the agent's output is kept as bytes, without times",
             hint="moorage events NAME shows when things happened",
         )
@@ -70,17 +76,17 @@ async def command(
         raise UsageError("--since-start is about the agent's output, not a container's", hint="leave it out")
     async with call.sessions() as sessions:
         try:
-            if own_log:
-                await _print_container_log(
-                    sessions,
-                    name,
-                    container,
-                    previous=previous,
-                    follow=follow,
-                    tail=tail,
-                    timestamps=timestamps,
-                    since=None if since is None else math.ceil(since),
-                )
+            how: dict[str, Any] = {
+                "previous": previous,
+                "follow": follow,
+                "tail": tail,
+                "timestamps": timestamps,
+                "since": None if since is None else math.ceil(since),
+            }
+            if all_containers:
+                await print_all_logs(call, sessions, name, **how)
+            elif own_log:
+                await _print_container_log(sessions, name, container, **how)
             else:
                 await _print_transcript(call, sessions, name, follow, tail, since_start)
         except MoorageError as error:

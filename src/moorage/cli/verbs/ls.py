@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import click
 
+from moorage.cli.choosing import by_labels
 from moorage.cli.command import Call, verb
 from moorage.cli.listing import WatchedList
 from moorage.cli.naming import none_found
@@ -35,11 +36,16 @@ SORTS = ("name", "age", "status")
     + """
 
     Shows what was observed just now; a session that could not be observed says Unknown and why. With -n
-    only sessions of that namespace are looked at and shown. -o wide adds columns and cuts nothing.
+    only sessions of that namespace are looked at and shown. -o wide adds columns and cuts nothing. -l goes by
+    the labels of a session's Pod: those of its template, and Moorage's own; -o json shows them.
 
     The status is Starting, Running, Paused, Unhealthy, Stopping, Stopped, Failed or Unknown; REASON says
     why, or how the agent ended.""",
-    examples=("moorage ls", "moorage ls -n agents --state Running -o name", "moorage ls -A -o wide"),
+    examples=(
+        "moorage ls",
+        "moorage ls -n agents --state Running -o name",
+        "moorage ls -A -l team=web -o wide",
+    ),
 )
 @click.option("-a", "--all", "everything", is_flag=True, help="Archived sessions too.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="Sessions of every namespace, whatever -n says.")
@@ -49,12 +55,26 @@ SORTS = ("name", "age", "status")
     multiple=True,
     help="Only this status (default: all); repeatable.",
 )
+@click.option(
+    "-l",
+    "--selector",
+    metavar="LABELS",
+    default="",
+    help="Only sessions whose Pod has them, e.g. app=web,!old (default: all).",
+)
 @click.option("-w", "--watch", is_flag=True, help="Go on, and show each change; Ctrl-C ends it.")
 @click.option("--sort-by", metavar="KEY", default="age", help="name, age (default, newest first) or status.")
 async def command(
-    call: Call, everything: bool, all_namespaces: bool, state: tuple[str, ...], watch: bool, sort_by: str
+    call: Call,
+    everything: bool,
+    all_namespaces: bool,
+    state: tuple[str, ...],
+    selector: str,
+    watch: bool,
+    sort_by: str,
 ) -> int:
     wanted = {_status_word(word) for word in state}
+    has_labels = by_labels(selector)
     if sort_by not in SORTS:
         raise UsageError(
             f"{sort_by!r} is no value for --sort-by",
@@ -65,7 +85,7 @@ async def command(
 
     def chosen(view: SessionView) -> bool:
         shown = everything or view.session.state.phase is not Phase.ARCHIVED
-        return shown and (not wanted or view.word in wanted)
+        return shown and (not wanted or view.word in wanted) and has_labels(view)
 
     async with call.sessions() as sessions:
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
 from moorage.cli.command import Call, verb
-from moorage.cli.forwarding import Forwarder, Listening
+from moorage.cli.forwarding import LOOPBACK, Forwarder, Listening
 from moorage.cli.naming import suggest
 from moorage.cli.output import print_list
 from moorage.cli.values import PORTS
 from moorage.cli.verbs import VERBS
 from moorage.core.errors import MoorageError, UsageError
+
+ADDRESSES: Final = {"localhost": LOOPBACK, "127.0.0.1": LOOPBACK[:1], "::1": LOOPBACK[1:]}
+"""What ``--address`` takes: never an address that others reach."""
 
 
 @verb(
@@ -27,9 +32,21 @@ from moorage.core.errors import MoorageError, UsageError
         "moorage port-forward NAME :8080 -o json",
     ),
 )
+@click.option(
+    "--address",
+    metavar="ADDRESS",
+    default="localhost",
+    help="127.0.0.1, ::1, or localhost (default) for both.",
+)
 @click.argument("name", metavar="NAME")
 @click.argument("ports", nargs=-1, required=True, type=PORTS, metavar="[LOCAL:]PORT…")
-async def command(call: Call, name: str, ports: tuple[tuple[int, int], ...]) -> int:
+async def command(call: Call, address: str, name: str, ports: tuple[tuple[int, int], ...]) -> int:
+    if address not in ADDRESSES:
+        raise UsageError(
+            f"port-forward does not listen on {address}: a port of a session is for this machine alone",
+            field="--address",
+            hint=f"use one of: {', '.join(ADDRESSES)}; for another machine run moorage there",
+        )
     chosen = [local for local, _ in ports if local]
     if twice := next((local for local in chosen if chosen.count(local) > 1), None):
         raise UsageError(
@@ -42,7 +59,7 @@ async def command(call: Call, name: str, ports: tuple[tuple[int, int], ...]) -> 
             await suggest(sessions, error, name)
             raise
         async with Forwarder(sessions, name, call.terminal.say) as forwarder:
-            listening = [await forwarder.listen(local, port) for local, port in ports]
+            listening = [await forwarder.listen(local, port, ADDRESSES[address]) for local, port in ports]
             print_list(
                 call,
                 [_object(name, one) for one in listening],

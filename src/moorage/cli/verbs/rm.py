@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from moorage.cli.choosing import Choice
 from moorage.cli.command import Call, verb
 from moorage.cli.confirm import confirm_removal, removal_lines
 from moorage.cli.naming import all_known, for_each, none_found
@@ -13,7 +14,6 @@ from moorage.cli.output import print_list
 from moorage.cli.progress import ProgressPrinter
 from moorage.cli.shapes import removal_object
 from moorage.cli.verbs import VERBS
-from moorage.core.errors import UsageError
 from moorage.ports.sessions import Removal, Report, SessionVerbs
 
 
@@ -24,7 +24,7 @@ from moorage.ports.sessions import Removal, Report, SessionVerbs
 
     Deletes only objects whose ownership is proved by UID; an existing claim is never deleted. On a
     terminal it lists what goes and what stays, and asks; elsewhere -y is needed.""",
-    examples=("moorage rm NAME", "moorage rm NAME1 NAME2 -y", "moorage rm --all --dry-run"),
+    examples=("moorage rm NAME", "moorage rm NAME1 NAME2 -y", "moorage rm -l team=web --dry-run"),
 )
 @click.option(
     "--all",
@@ -32,35 +32,55 @@ from moorage.ports.sessions import Removal, Report, SessionVerbs
     is_flag=True,
     help="Every session, archived ones too; with -n, those of the namespace.",
 )
+@click.option(
+    "-l",
+    "--selector",
+    metavar="LABELS",
+    default="",
+    help="Sessions whose Pod has them, as for ls (default: by name).",
+)
+@click.option(
+    "-f",
+    "--filename",
+    "file",
+    metavar="FILE",
+    default="",
+    help="Names, one a line (- is stdin; default: those typed).",
+)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--force", is_flag=True, help="Skip drain and link, never the proof of ownership; do not ask.")
 @click.option("--dry-run", is_flag=True, help="List what would go and stay; change nothing.")
 @click.argument("names", nargs=-1, metavar="NAME…")
 async def command(
-    call: Call, names: tuple[str, ...], everything: bool, yes: bool, force: bool, dry_run: bool
+    call: Call,
+    names: tuple[str, ...],
+    everything: bool,
+    selector: str,
+    file: str,
+    yes: bool,
+    force: bool,
+    dry_run: bool,
 ) -> int:
-    if everything and names:
-        raise UsageError("--all and names exclude each other", hint="leave out one of them")
-    if not everything and not names:
-        raise UsageError("say which sessions to remove", hint="moorage rm NAME…, or moorage rm --all")
+    choice = Choice(names, file, selector, everything)
+    choice.check()
     report = ProgressPrinter(call.terminal)
     async with call.sessions() as sessions:
-        chosen: Sequence[str] = names
-        if everything:
+        if choice.listed:
             namespace = call.default("namespace", call.options.namespace)
             views = await sessions.list_views(include_archived=True, namespace=namespace)
-            chosen = [view.session.name for view in views]
+            chosen = choice.among(views)
             if not chosen:
                 call.terminal.say(none_found(namespace))
                 return 0
         else:
-            await all_known(sessions, names)
+            chosen = await choice.given()
+            await all_known(sessions, chosen)
         if dry_run or not (yes or force):
             plans = await _plans(sessions, chosen, report, force)
             if dry_run:
                 _show(call, plans)
                 return 0
-            await confirm_removal(call, "rm", plans, ["--all"] if everything else names)
+            await confirm_removal(call, "rm", plans, choice.words)
 
         async def act(name: str) -> dict[str, object]:
             return removal_object(await sessions.remove(name, report, force=force))

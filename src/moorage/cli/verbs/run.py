@@ -10,6 +10,7 @@ from moorage.cli.command import Call, verb, words_after_dashes
 from moorage.cli.forms import to_yaml
 from moorage.cli.launching import Asked, build_request
 from moorage.cli.output import print_list, print_object
+from moorage.cli.profile_flags import POD, WORKSPACE, profile_flags
 from moorage.cli.progress import ProgressPrinter
 from moorage.cli.running import follow_launched
 from moorage.cli.shapes import session_object
@@ -36,38 +37,13 @@ from moorage.core.errors import UsageError
     ),
     takes_command=True,
     groups={
-        "The Pod": (
-            "template",
-            "main_container",
-            "platform",
-            "helper",
-            "helper_image",
-            "transport",
-            "start_timeout",
-        ),
-        "The workspace": (
-            "source",
-            "source_ref",
-            "workspace",
-            "workspace_size",
-            "storage_class",
-            "access_mode",
-            "claim",
-        ),
+        "The Pod": (*POD, "start_timeout"),
+        "The workspace": ("source", "source_ref", *WORKSPACE),
         "The agent": ("env", "env_file", "cwd", "grace", "no_restart", "tty", "interactive"),
         "The session": ("name", "detach", "remove", "dry_run"),
     },
 )
-@click.option(
-    "--template",
-    metavar="FILE",
-    help="PodTemplate to start from (- reads stdin); required on a cluster you named.",
-)
-@click.option("--main-container", metavar="NAME", help="Container the agent runs in (default: agent).")
-@click.option("--platform", metavar="OS/ARCH", help="linux/amd64 (default) or linux/arm64.")
-@click.option("--helper", metavar="HOW", help="How agentctl gets in: exec (default) or image.")
-@click.option("--helper-image", metavar="REF", help="Image of agentctl, by digest; means --helper image.")
-@click.option("--transport", metavar="HOW", help="Way to the Pod: auto (default), portforward or exec.")
+@profile_flags("PodTemplate to start from (- reads stdin); required on a cluster you named.")
 @click.option(
     "--start-timeout", metavar="TIME", type=DURATION, default=600.0, help="Limit of the start (default: 10m)."
 )
@@ -77,16 +53,6 @@ from moorage.core.errors import UsageError
 @click.option(
     "--source-ref", metavar="REF", default="", help="Branch, tag or commit (default: as it is there)."
 )
-@click.option("--workspace", metavar="MODE", help="managed_pvc (default), existing_claim or empty_dir.")
-@click.option("--workspace-size", metavar="SIZE", help="Of a managed claim, e.g. 500Mi (default: 10Gi).")
-@click.option("--storage-class", metavar="NAME", help="Of a managed claim (default: the cluster's).")
-@click.option(
-    "--access-mode",
-    metavar="MODE",
-    multiple=True,
-    help="Of a managed claim (default: ReadWriteOnce).",
-)
-@click.option("--claim", metavar="NAME", default="", help="Claim that is there; means existing_claim.")
 @click.option(
     "-e",
     "--env",

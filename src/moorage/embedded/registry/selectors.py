@@ -10,55 +10,22 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from moorage.core.errors import UsageError
 from moorage.core.kinds import Json
+from moorage.core.label_selector import parse as label_selector_text
 from moorage.embedded.refusal import bad_request
 from moorage.embedded.registry.kinds import Kind
 
 Matches = Callable[[Json], bool]
-_SET = re.compile(r"\s*(?P<key>[^\s,()=!]+)\s+(?P<op>in|notin)\s*\((?P<values>[^()]*)\)\s*")
-_EQUAL = re.compile(r"\s*(?P<key>[^\s,()=!<>]+)\s*(?P<op>==|=|!=)\s*(?P<value>[^\s,()=!<>]*)\s*")
-_ORDER = re.compile(r"\s*(?P<key>[^\s,()=!<>]+)\s*(?P<op>[<>])\s*(?P<value>-?\d+)\s*")
-_EXISTS = re.compile(r"\s*(?P<op>!?)\s*(?P<key>[^\s,()=!<>]+)\s*")
-_FORMS = (_SET, _EQUAL, _ORDER, _EXISTS)
 
 
 def labels(text: str) -> Matches | None:
     """The meaning of a ``labelSelector``; None when it selects everything."""
-    rules = []
-    at = 0
-    while at < len(text):
-        found = next((m for form in _FORMS if (m := form.match(text, at))), None)
-        if found is None or (found.end() < len(text) and text[found.end()] != ","):
-            rest = text[found.end() if found else at :].lstrip()[:1] or "end of string"
-            raise bad_request(f"unable to parse requirement: found '{rest}', expected: identifier")
-        rules.append(_label_rule(found.groupdict()))
-        at = found.end() + 1
-    if not rules:
-        return None
-    return lambda obj: all(rule(obj["metadata"].get("labels") or {}) for rule in rules)
-
-
-def _label_rule(parts: dict[str, str]) -> Callable[[Json], bool]:
-    key, op = parts["key"], parts["op"]
-    if "values" in parts:
-        values = {value.strip() for value in parts["values"].split(",")}
-        if op == "in":
-            return lambda found: found.get(key) in values
-        return lambda found: found.get(key) not in values
-    if "value" not in parts:
-        return (lambda found: key not in found) if op else (lambda found: key in found)
-    value = parts["value"]
-    if op in "<>":
-        return lambda found: _ordered(found.get(key), op, int(value))
-    if op == "!=":
-        return lambda found: found.get(key) != value
-    return lambda found: found.get(key) == value
-
-
-def _ordered(text: str | None, op: str, limit: int) -> bool:
-    if text is None or not text.lstrip("-").isdecimal():
-        return False
-    return int(text) > limit if op == ">" else int(text) < limit
+    try:
+        fits = label_selector_text(text)
+    except UsageError as error:
+        raise bad_request(error.message) from error
+    return None if fits is None else lambda obj: fits(obj["metadata"].get("labels") or {})
 
 
 def fields(text: str, kind: Kind) -> Matches | None:
