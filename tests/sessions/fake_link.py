@@ -80,6 +80,7 @@ class FakeLink:
         self.fence = fence
         self.hello = HelloInfo(agent.pod_uid, agent.epoch, 1, "test", "linux/amd64")
         self.closed = False
+        self.broken = False
 
     async def status(self) -> AgentStatus:
         agent = self.agent

@@ -159,6 +159,10 @@ class Link(Protocol):
 
     hello: HelloInfo
 
+    @property
+    def broken(self) -> bool:
+        """It is known to be dead or closed: any call would raise LinkError, and none has to be tried."""
+
     async def status(self) -> AgentStatus: ...
 
     async def start_agent(self, spec: ProcessSpec, *, base_offset: int, start_id: str) -> AgentStatus:

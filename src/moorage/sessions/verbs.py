@@ -5,7 +5,6 @@ Each verb reads the record, checks what can be refused, and hands over: launch, 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
 from moorage.core.command import check_command
@@ -16,7 +15,7 @@ from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
 from moorage.ports.link import FileEntry, Gap, LeftOut, Link, Output, ProcessSpec, RemoteProcess
 from moorage.ports.sessions import (
     Attachment,
-    Check,
+    ConnectionTest,
     Evidence,
     LaunchRequest,
     Progress,
@@ -34,7 +33,7 @@ from moorage.sessions.evidence import evidence
 from moorage.sessions.isolation import isolation
 from moorage.sessions.parts import Parts
 from moorage.sessions.settled import already, nothing_done
-from moorage.sessions.side_link import side_link
+from moorage.sessions.side_links import SideLinks
 from moorage.sessions.views import glance, view, views
 
 COPY_LIMIT = 64 << 30
@@ -45,8 +44,7 @@ class Verbs:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._links: dict[str, Link] = {}
-        self._opening = asyncio.Lock()
+        self._links = SideLinks(parts)
 
     @property
     def where(self) -> str:
@@ -98,7 +96,7 @@ class Verbs:
             report(Progress("agent", nothing.said))
             return await glance(self._parts, session, nothing.unknown)
         intent = Intent(desired=desired, at=self._parts.clock.now(), force=force, discard_workspace=discard)
-        await self._drop_link(session.id)
+        await self._links.drop(session.id)
         done = await carry_out(self._parts, session, intent, report)
         if said := nothing_done(session, done, desired):
             report(Progress("agent", said))
@@ -188,22 +186,7 @@ class Verbs:
             yield chunk
 
     async def _link(self, name: str) -> Link:
-        session = await self._get(name)
-        async with self._opening:
-            if session.id not in self._links:
-                self._links[session.id] = await side_link(self._parts, session)
-            return self._links[session.id]
-
-    async def _drop(self, dead: Link) -> None:
-        """Forget a link, unless another one has taken its place."""
-        for session_id, link in list(self._links.items()):
-            if link is dead:
-                await self._drop_link(session_id)
-
-    async def _drop_link(self, session_id: str) -> None:
-        link = self._links.pop(session_id, None)
-        if link is not None:
-            await link.close()
+        return await self._links.to(await self._get(name))
 
     async def exec(self, name: str, spec: ProcessSpec) -> RemoteProcess:
         check_command(spec.argv, spec.env, spec.cwd)
@@ -230,7 +213,7 @@ class Verbs:
         try:
             return await link.dial(port)
         except LinkError:  # the link is dead, or its Pod was replaced: once more over a new one
-            await self._drop(link)
+            await self._links.replace(link)
             return await (await self._link(name)).dial(port)
 
     async def workspace_hash(self, name: str) -> str:
@@ -247,8 +230,8 @@ class Verbs:
     async def evidence(self, name: str) -> Evidence:
         return await evidence(self._parts, await self._get(name))
 
-    async def doctor(self) -> list[Check]:
-        return await doctor(self._parts)
+    async def doctor(self, profile: LaunchRequest | None = None) -> ConnectionTest:
+        return await doctor(self._parts, profile)
 
     async def isolation(self) -> str:
         return await isolation(self._parts)
@@ -263,7 +246,6 @@ class Verbs:
         return (await cluster.identity()).version
 
     async def close(self) -> None:
-        for session_id in list(self._links):
-            await self._drop_link(session_id)
+        await self._links.close()
         await self._parts.executors.close()
         await self._parts.store.close()

@@ -32,6 +32,10 @@ class AgentLink:
         self._connection = connection
         self.hello = hello
 
+    @property
+    def broken(self) -> bool:
+        return self._connection.broken
+
     async def _call(self, op: str, **arguments: Any) -> dict[str, Any]:
         stream = await self._connection.open({"op": op, **arguments})
         try:

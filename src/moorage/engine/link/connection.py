@@ -68,6 +68,10 @@ class LinkConnection:
         self.put(opening)
         return stream
 
+    @property
+    def broken(self) -> bool:
+        return self._error is not None
+
     def check(self) -> None:
         """Raise the LinkError that ended the connection, if one did."""
         if self._error is not None:
