@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,25 +49,27 @@ class Surroundings:
     seconds by which its clock is wrong."""
 
     kubeconfig: Path
-    environ: dict[str, str] = field(default_factory=dict)
     offset: float = 0.0
 
 
 class Strike(NoFaults):
     """One armed knob. Subclasses override the seams they need and call ``hit`` when the fault happens.
 
-    ``left``: how often it will still happen. A call that was hit stays with its strike until it ends, so a
+    ``left``: how often it will still happen; ``cluster``: where it is armed, for what happens to objects by
+    no call at all (a finalizer, a new UID). A call that was hit stays with its strike until it ends, so a
     watch that went silent remains silent.
     """
 
     def __init__(self, rng: random.Random, times: int = 1) -> None:
-        self.rng, self.left = rng, times
+        self.rng, self.left, self.used = rng, times, False
         self.record: Callable[[str], None] = lambda call: None
+        self.cluster: EmbeddedCluster | None = None
         self._held: list[Call] = []
 
     def hit(self, call: Call | str) -> None:
         """The fault happens now, to this call."""
         self.left -= 1
+        self.used = True
         if isinstance(call, Call):
             self._held.append(call)
         self.record(call if isinstance(call, str) else call_name(call))
@@ -94,8 +96,11 @@ class Strike(NoFaults):
     def undo(self, client: Surroundings) -> None:
         """Its surroundings are mended, where ``surround`` broke what the client cannot mend itself."""
 
-    def happen(self, cluster: EmbeddedCluster) -> None:
-        """Called once when armed, for what happens to objects by no call at all (a finalizer, a new UID)."""
+    def heard(self, event: Json) -> None:
+        """A request of the client was answered, as its audit event tells."""
+
+    def begin(self) -> None:
+        """Called once when armed in a cluster."""
 
 
 @dataclass(frozen=True)
@@ -143,14 +148,19 @@ class Armed(NoFaults):
 
         strike.record = record
         self._shots.append(_Shot(knob, strike, call))
+        strike.cluster = self._cluster
         if self._cluster is not None:
-            strike.happen(self._cluster)
+            strike.begin()
         return strike
 
     def calm(self) -> None:
         """Nothing more goes wrong; what already stands (a silent watch) is not taken back."""
         for shot in self._shots:
             shot.strike.left = 0
+
+    def forget(self) -> None:
+        """No strike is left, and none is asked again."""
+        self._shots.clear()
 
     @property
     def waiting(self) -> list[Knob]:
@@ -211,6 +221,17 @@ class Armed(NoFaults):
         """Change a client's surroundings before it connects."""
         for strike in self._for(CONNECT):
             strike.surround(client)
+
+    def undo(self, client: Surroundings) -> None:
+        """Mend a client's surroundings, where a fault broke them."""
+        for shot in self._shots:
+            if CONNECT in shot.knob.calls and shot.strike.used:
+                shot.strike.undo(client)
+
+    def heard(self, event: Json) -> None:
+        """Tell every strike what was answered."""
+        for shot in self._shots:
+            shot.strike.heard(event)
 
     def _admit(self, call: Call, draft: Json) -> Json:
         for strike in self._for(call_name(call), call):
