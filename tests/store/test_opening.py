@@ -52,6 +52,13 @@ async def test_a_migration_that_died_half_way_leaves_nothing_and_the_next_open_r
     await store.close()
 
 
+async def test_several_new_folders_opened_at_once_each_get_their_tables(tmp_path: Path) -> None:
+    stores = await asyncio.gather(*(open_store(tmp_path / str(number)) for number in range(4)))
+    for store in stores:
+        await store.sessions.add(a_session())
+        await store.close()
+
+
 async def test_a_database_newer_than_the_code_is_refused_and_not_changed(tmp_path: Path) -> None:
     await (await open_store(tmp_path)).close()
     database = sqlite3.connect(tmp_path / "moorage.db")

@@ -6,7 +6,9 @@ that open at once run them once. A database newer than the code is refused untou
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,6 +19,9 @@ from moorage.store.database import Database
 REVISIONS = ("0001",)
 """Every schema version, oldest first. Stands here so that an up-to-date database opens without loading
 Alembic; a test holds it equal to the files in ``migrations/versions``."""
+
+_ALEMBIC: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+"""Alembic keeps what it works on in its modules: one upgrade at a time in a process, also of two databases."""
 
 _LOCK_NUMBER = 0x6D6F6F72  # any constant that only Moorage takes as a PostgreSQL advisory lock
 
@@ -48,8 +53,9 @@ def _stamp(connection: sa.Connection) -> str | None:
 async def _upgrade(connection: AsyncConnection) -> None:
     if connection.dialect.name == "postgresql":  # SQLite's write transaction is a lock already
         await connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK_NUMBER)))
-    if await _pending(connection):
-        await connection.run_sync(_run_alembic)
+    async with _ALEMBIC.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        if await _pending(connection):
+            await connection.run_sync(_run_alembic)
 
 
 def _run_alembic(connection: sa.Connection) -> None:
