@@ -100,7 +100,7 @@ def parts(options: Options, root: Path, *, kubectl: bool = False) -> list[Part]:
 
 def embedded(options: Options) -> list[Part]:
     """Tier 2: what is quick, and in CI all of it, and what a node in mode plain can do."""
-    words = (sys.executable, "-m", "pytest", "--embedded")
+    words = (sys.executable, "-m", "pytest", *at_once(), "--embedded")
     title = "pytest on the embedded cluster"
     if not options.in_ci:
         return [Part(title, (*words, *QUICK))]
@@ -125,7 +125,13 @@ def mutants(options: Options) -> Part:
 
 def pytest(options: Options) -> Part:
     tiers = () if options.cluster else ("-m", LIGHT)
-    return Part("pytest", (sys.executable, "-m", "pytest", *tiers, *options.pytest))
+    spread = () if options.pytest else at_once()  # who names tests wants to watch them, or to stop in one
+    return Part("pytest", (sys.executable, "-m", "pytest", *spread, *tiers, *options.pytest))
+
+
+def at_once() -> tuple[str, ...]:
+    """A process for each CPU. Tests of a real cluster share it, each in a namespace of its own."""
+    return ("-n", str(os.cpu_count() or 1), "--dist", "worksteal")
 
 
 def run(part: Part, environment: Mapping[str, str]) -> int:
