@@ -21,7 +21,7 @@ REVISIONS = ("0001",)
 Alembic; a test holds it equal to the files in ``migrations/versions``."""
 
 _ALEMBIC: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
-"""Alembic keeps what it works on in its modules: one upgrade at a time in a process, also of two databases."""
+"""Alembic keeps what it works on in its modules: one upgrade at a time in a process, of any database."""
 
 _LOCK_NUMBER = 0x6D6F6F72  # any constant that only Moorage takes as a PostgreSQL advisory lock
 
