@@ -137,7 +137,7 @@ def test_doctor_fails_when_the_embedded_cluster_does_not_start(
 ) -> None:
     assert run_cli(["doctor"], Composition(environ)) == 1
     err = capfd.readouterr().err
-    assert "failed: cluster: it was to start\n" in err
+    assert "failed: connection: it was to start\n" in err
     assert "look at its log" in err
 
 

@@ -70,7 +70,7 @@ def answering(stage: Stage, monkeypatch: pytest.MonkeyPatch, denied: set[tuple[s
 
 
 async def checked(stage: Stage) -> dict[str, Check]:
-    return {check.key: check for check in await stage.verbs.doctor()}
+    return {step.key: step for step in (await stage.verbs.doctor()).steps}
 
 
 @pytest.mark.parametrize(

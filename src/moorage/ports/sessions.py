@@ -84,13 +84,41 @@ class SessionView:
 
 @dataclass(frozen=True)
 class Check:
-    """One line of ``doctor``: ``status`` is ok, warning, failed or not_run."""
+    """One step of a connection test: ``status`` is ok, warning, failed or not_run."""
 
     key: str
     status: str
     detail: str
     fix: str = ""
     duration_ms: int = 0
+
+    @property
+    def success(self) -> bool:
+        """Nothing stands in the way of a session here."""
+        return self.status in ("ok", "warning")
+
+
+@dataclass(frozen=True)
+class ConnectionTest:
+    """What ``doctor`` found. ``server_version`` "" when the server did not tell it."""
+
+    server_version: str
+    namespace: str
+    steps: tuple[Check, ...]
+
+    @property
+    def success(self) -> bool:
+        return not any(step.status == "failed" for step in self.steps)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(f"{step.key}: {step.detail}" for step in self.steps if step.status == "warning")
+
+    @property
+    def error(self) -> str | None:
+        """The first failure, for people."""
+        failed = next((step for step in self.steps if step.status == "failed"), None)
+        return f"{failed.key}: {failed.detail}" if failed else None
 
 
 @dataclass(frozen=True)
@@ -224,7 +252,9 @@ class SessionVerbs(Protocol):
     async def evidence(self, name: str) -> Evidence:
         """For ``doctor --bundle``. Whoever writes it down redacts it first."""
 
-    async def doctor(self) -> list[Check]: ...
+    async def doctor(self, profile: LaunchRequest | None = None) -> ConnectionTest:
+        """Can sessions start here? ``profile``: also one of this template and workspace. Changes nothing, and
+        raises nothing: what went wrong is in the steps."""
 
     async def server_version(self) -> str: ...
 

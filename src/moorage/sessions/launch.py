@@ -56,7 +56,7 @@ from moorage.core.workload import session_claim, session_pod
 from moorage.core.workspace_spec import check_workspace
 from moorage.ports.cluster import Cluster
 from moorage.ports.sessions import LaunchRequest, Progress, Report
-from moorage.sessions.executors import Executors
+from moorage.sessions.executors import ExecutorConfig, Executors
 from moorage.sessions.parts import Parts
 from moorage.sessions.storage_check import check_storage
 
@@ -67,17 +67,32 @@ MOST_NAMES = 10
 
 async def draft(parts: Parts, request: LaunchRequest, report: Report) -> Session:
     """A checked session, not yet on record and without source or secrets."""
-    _check(request)
-    request = _completed(request, parts.executors)
-    await _check_name(parts, request.name)
-    cluster = await parts.executors.cluster(parts.executors.chosen())
-    checked = await _check_template(request, cluster)
-    for warning in checked.warnings:
-        report(Progress("warning", f"{warning.field}: {warning.message}"))
-    session = await _compose(parts, request, checked, cluster)
+    config = parts.executors.chosen()
+    request = await usable(parts, config, request)
+    cluster = await parts.executors.cluster(config)
+    session = await composed(parts, config, cluster, request, report)
     await check_storage(parts, cluster, session, report)
     await _dry_run(session, cluster)
     return session
+
+
+async def usable(parts: Parts, config: ExecutorConfig, request: LaunchRequest) -> LaunchRequest:
+    """The request, completed for this executor. Raises UsageError, and Conflict for a name that is taken."""
+    _check(request)
+    request = _completed(request, parts.executors, config)
+    await _check_name(parts, request.name)
+    return request
+
+
+async def composed(
+    parts: Parts, config: ExecutorConfig, cluster: Cluster, request: LaunchRequest, report: Report
+) -> Session:
+    """A session of a usable request, by our own rules alone. Raises DocumentError, and NotFound for a
+    namespace that is not there."""
+    checked = await _check_template(request, cluster)
+    for warning in checked.warnings:
+        report(Progress("warning", f"{warning.field}: {warning.message}"))
+    return await _compose(parts, config, request, checked, cluster)
 
 
 async def launch(parts: Parts, request: LaunchRequest, report: Report) -> Session:
@@ -143,10 +158,10 @@ def _check(request: LaunchRequest) -> None:
         raise UsageError(first.message + more, field=first.field, hint=first.hint)
 
 
-def _completed(request: LaunchRequest, executors: Executors) -> LaunchRequest:
+def _completed(request: LaunchRequest, executors: Executors, config: ExecutorConfig) -> LaunchRequest:
     """On the embedded cluster a template is not needed, and a platform is this machine's unless another than
     the default was asked for. Raises UsageError for a template that is missing elsewhere."""
-    own = executors.built_in if executors.chosen().embedded else None
+    own = executors.built_in if config.embedded else None
     if own is not None:
         asked = request.platform != TemplateOptions().platform
         text = own.template if request.template_text is None else request.template_text
@@ -213,11 +228,10 @@ def _check_env(request: LaunchRequest) -> list[Problem]:
 
 
 async def _compose(
-    parts: Parts, request: LaunchRequest, checked: CheckedTemplate, cluster: Cluster
+    parts: Parts, config: ExecutorConfig, request: LaunchRequest, checked: CheckedTemplate, cluster: Cluster
 ) -> Session:
     assert checked.template is not None
     session_id = parts.ids.session_id()
-    config = parts.executors.chosen()
     name = request.name or generated_name(parts.ids.nonce())
     main = request.main_container or TemplateOptions().main_container
     snapshot = LaunchSnapshot(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,8 @@ from moorage.cli.profile_flags import POD, WORKSPACE, profile_flags
 from moorage.cli.shapes import connection_test_object
 from moorage.cli.tables import table
 from moorage.cli.verbs import VERBS
-from moorage.core.errors import Conflict
-from moorage.ports.sessions import Check
+from moorage.core.errors import Conflict, NotFound
+from moorage.ports.sessions import Check, LaunchRequest
 
 
 @verb(
@@ -44,7 +46,7 @@ from moorage.ports.sessions import Check
 async def command(call: Call, bundle: str, **given: Any) -> int:
     if bundle and Path(bundle).exists():
         raise Conflict(f"{bundle} is there already", field="--bundle", hint="name another file")
-    profile = build_request(call, Asked(argv=("true",), **given))
+    profile = _profile(call, given)
     async with call.sessions() as sessions:
         if sessions.where:
             call.terminal.note(f"checking {sessions.where}")
@@ -61,6 +63,18 @@ async def command(call: Call, bundle: str, **given: Any) -> int:
     if call.output in ("table", "wide"):
         _say_fixes(call, found.steps)
     return 0 if found.success else 1
+
+
+def _profile(call: Call, given: dict[str, Any]) -> LaunchRequest:
+    """A template that only the settings name is tried where it can be read: a report must not need it."""
+    try:
+        return build_request(call, Asked(argv=("true",), **given))
+    except NotFound as error:
+        if given["template"] is not None:
+            raise
+        call.terminal.say(f"warning: {error.message}; it is not tried")
+        without = build_request(call, Asked(argv=("true",), **{**given, "template": os.devnull}))
+        return replace(without, template_text=None)
 
 
 def _say_fixes(call: Call, steps: Sequence[Check]) -> None:

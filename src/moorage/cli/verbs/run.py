@@ -43,15 +43,15 @@ from moorage.core.errors import UsageError
         "The session": ("name", "detach", "remove", "dry_run"),
     },
 )
-@profile_flags("PodTemplate to start from (- reads stdin); required on a cluster you named.")
-@click.option(
-    "--start-timeout", metavar="TIME", type=DURATION, default=600.0, help="Limit of the start (default: 10m)."
-)
 @click.option(
     "--source", metavar="PATH|URL", default="", help="Repository or directory that fills it (default: none)."
 )
 @click.option(
     "--source-ref", metavar="REF", default="", help="Branch, tag or commit (default: as it is there)."
+)
+@profile_flags("PodTemplate to start from (- reads stdin); required on a cluster you named.")
+@click.option(
+    "--start-timeout", metavar="TIME", type=DURATION, default=600.0, help="Limit of the start (default: 10m)."
 )
 @click.option(
     "-e",
