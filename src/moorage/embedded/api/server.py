@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
 from aiohttp import web
 
 from moorage.core.kinds import Json
-from moorage.embedded.api import audit, discovery, openapi, openapi_v2
+from moorage.embedded.api import audit, discovery, openapi, openapi_v2, watch_socket
 from moorage.embedded.api.bodies import LIMIT, answer, asked_shape, encode, read_body, refused, too_large
 from moorage.embedded.api.calls import Call, read_call
 from moorage.embedded.api.pods import PodStreams
@@ -163,12 +164,14 @@ class ApiServer:
                 return answer(self._reviews.token(call, read_body(body or b"{}", request.content_type)), 201)
         raise unknown_path()
 
-    async def _watch(self, request: web.BaseRequest, kind: Kind, call: Call) -> web.StreamResponse:
+    async def _watch(self, request: web.BaseRequest, kind: Kind, call: Call) -> Answer | web.StreamResponse:
         if call.name:
             raise bad_request("a watch of one object is a watch with a field selector")
         watch = Watch(
             self._registry.store, kind, call, self._shape(request), bookmark_every=self.bookmark_every
         )
+        if watch_socket.asked_for(request):
+            return await watch_socket.serve(request, watch, partial(self.faults.watch_event, call))
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.enable_chunked_encoding()
         await response.prepare(request)
