@@ -10,11 +10,20 @@ from collections.abc import Iterable
 
 from moorage.core.kinds import Json
 from moorage.embedded.refusal import Fault
+from moorage.embedded.registry.access_checks import (
+    check_aggregation,
+    check_binding,
+    check_network_policy,
+    check_rules,
+    check_selector,
+)
 from moorage.embedded.registry.amounts import amount_of
 from moorage.embedded.registry.kinds import Kind
+from moorage.embedded.registry.limit_checks import check_limits, check_quota_spec
 from moorage.embedded.registry.meta import (
     bad,
     check_label,
+    check_key,
     check_metadata,
     check_subdomain,
     forbidden_field,
@@ -30,6 +39,13 @@ _CONFIG_TEXT = (
     "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_SECRET_KEYS = {
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+}
+_HIGHEST_PRIORITY = 1_000_000_000
 _DATA_LIMIT = 1024 * 1024
 POD_UPDATES = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
@@ -63,17 +79,24 @@ def _by_kind(kind: str, obj: Json) -> Iterable[Fault]:
         case "RuntimeClass":
             yield from check_label("handler", obj.get("handler") or "")
         case "ResourceQuota":
-            for name, amount in (obj["spec"].get("hard") or {}).items():
-                if amount_of(amount) < 0:
-                    yield bad(f"spec.hard[{name}]", amount, "must be greater than or equal to 0")
+            yield from check_quota_spec(obj["spec"])
+        case "LimitRange":
+            for at, item in enumerate(obj["spec"].get("limits") or ()):
+                yield from check_limits(item, f"spec.limits[{at}]")
         case "Role" | "ClusterRole":
-            for at, rule in enumerate(obj.get("rules") or ()):
-                if not rule.get("verbs"):
-                    yield required(f"rules[{at}].verbs", "verbs must contain at least one value")
+            yield from check_rules(obj.get("rules") or (), namespaced=kind == "Role")
+            if obj.get("aggregationRule") is not None:
+                yield from check_aggregation(obj["aggregationRule"])
+        case "RoleBinding" | "ClusterRoleBinding":
+            yield from check_binding(kind, obj)
+        case "NetworkPolicy":
+            yield from check_network_policy(obj["spec"])
+        case "PriorityClass":
+            yield from _priority_class(obj)
+        case "Event":
+            yield from _event(obj)
         case "Lease":
-            seconds = (obj.get("spec") or {}).get("leaseDurationSeconds")
-            if seconds is not None and seconds <= 0:
-                yield bad("spec.leaseDurationSeconds", seconds, "must be greater than 0")
+            yield from _lease(obj.get("spec") or {})
 
 
 def _data(kind: str, obj: Json) -> Iterable[Fault]:
@@ -83,11 +106,27 @@ def _data(kind: str, obj: Json) -> Iterable[Fault]:
             size += len(value)
             if not _CONFIG_KEY.fullmatch(name):
                 yield bad(f"{part}[{name}]", name, _CONFIG_TEXT)
+            elif name in (".", "..") or name.startswith(".."):
+                why = f"must not be '{name}'" if name in (".", "..") else "must not start with '..'"
+                yield bad(f"{part}[{name}]", name, why)
+            if part == "data" and name in (obj.get("binaryData") or {}):
+                yield bad(f"data[{name}]", name, "duplicate of key present in binaryData")
     if kind == "Secret":
         size = size * 3 // 4
     if size > _DATA_LIMIT:
         field = "data" if kind == "Secret" else ""
         yield Fault(field, "TooLong", f"Too long: may not be more than {_DATA_LIMIT} bytes")
+    elif kind == "Secret":
+        yield from _secret_type(obj.get("type") or "", obj.get("data") or {})
+
+
+def _secret_type(kind: str, data: Json) -> Iterable[Fault]:
+    for name in _SECRET_KEYS.get(kind, ()):
+        if name not in data:
+            yield required(f"data[{name}]")
+    if kind == "kubernetes.io/basic-auth" and not data.keys() & {"username", "password"}:
+        yield required("data[username]")
+        yield required("data[password]")
 
 
 def _claim(spec: Json) -> Iterable[Fault]:
@@ -97,6 +136,10 @@ def _claim(spec: Json) -> Iterable[Fault]:
     for mode in modes:
         if mode not in _MODES:
             yield unsupported("spec.accessModes", mode, _MODES)
+    if "ReadWriteOncePod" in modes and len(modes) > 1:
+        yield forbidden_field("spec.accessModes", "may not use ReadWriteOncePod with other access modes")
+    if spec.get("selector") is not None:
+        yield from check_selector(spec["selector"], "spec.selector")
     amount = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     if amount is None:
         yield required("spec.resources[storage]")
@@ -111,11 +154,46 @@ def _claim(spec: Json) -> Iterable[Fault]:
 def _storage_class(obj: Json) -> Iterable[Fault]:
     if not obj.get("provisioner"):
         yield required("provisioner")
+    else:
+        yield from check_key("provisioner", obj["provisioner"].lower())
     if obj["volumeBindingMode"] not in ("Immediate", "WaitForFirstConsumer"):
         allowed = ("Immediate", "WaitForFirstConsumer")
         yield unsupported("volumeBindingMode", obj["volumeBindingMode"], allowed)
     if obj["reclaimPolicy"] not in ("Delete", "Retain"):
         yield unsupported("reclaimPolicy", obj["reclaimPolicy"], ("Delete", "Retain"))
+
+
+def _priority_class(obj: Json) -> Iterable[Fault]:
+    if obj["value"] > _HIGHEST_PRIORITY and not obj["metadata"].get("name", "").startswith("system-"):
+        why = f"maximum allowed value of a user defined priority is {_HIGHEST_PRIORITY}"
+        yield forbidden_field("value", why)
+    if obj["preemptionPolicy"] not in ("PreemptLowerPriority", "Never"):
+        yield unsupported("preemptionPolicy", obj["preemptionPolicy"], ("PreemptLowerPriority", "Never"))
+
+
+def _event(obj: Json) -> Iterable[Fault]:
+    about = obj.get("involvedObject") or {}
+    if about.get("namespace", "") != obj["metadata"].get("namespace", "") and not (
+        about.get("namespace", "") == "" and obj["metadata"].get("namespace") == "default"
+    ):
+        yield bad("involvedObject.namespace", about.get("namespace", ""), "does not match event.namespace")
+    if obj.get("eventTime") is None:
+        return
+    for name in ("reportingComponent", "reportingInstance", "action", "reason"):
+        if not obj.get(name):
+            yield required(name)
+        if name == "reportingComponent":
+            yield from check_key(name, obj.get(name) or "")
+    if obj.get("type") not in ("Normal", "Warning"):
+        yield bad("type", obj.get("type") or "", "has invalid value: ")
+
+
+def _lease(spec: Json) -> Iterable[Fault]:
+    seconds, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
+    if seconds is not None and seconds <= 0:
+        yield bad("spec.leaseDurationSeconds", seconds, "must be greater than 0")
+    if transitions is not None and transitions < 0:
+        yield bad("spec.leaseTransitions", transitions, "must be greater than or equal to 0")
 
 
 def check_update(kind: Kind, old: Json, new: Json) -> list[Fault]:

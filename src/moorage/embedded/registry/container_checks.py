@@ -39,14 +39,19 @@ def check_container(container: Json, path: str, volumes: Volumes, spec: Json, *,
     image = container.get("image") or ""
     if not image.strip():
         faults.append(required(f"{path}.image"))
-    elif image != image.strip():
+    elif image != image.strip() and not path.startswith("template."):
         faults.append(bad(f"{path}.image", image, "must not have leading or trailing whitespace"))
     faults += _lifecycle(container, path, init=init)
     if container["terminationMessagePolicy"] not in _MESSAGES:
         faults.append(
             unsupported(f"{path}.terminationMessagePolicy", container["terminationMessagePolicy"], _MESSAGES)
         )
+    names: set[str] = set()
     for at, port in enumerate(container.get("ports") or ()):
+        name = port.get("name") or ""
+        if name and name in names:
+            faults.append(Fault(f"{path}.ports[{at}].name", "Duplicate", f'Duplicate value: "{name}"'))
+        names.add(name)
         faults += _port(port, f"{path}.ports[{at}]", host_network=bool(spec.get("hostNetwork")))
     for at, variable in enumerate(container.get("env") or ()):
         faults += _variable(variable, f"{path}.env[{at}]")
@@ -101,10 +106,10 @@ def _handler(handler: Json, path: str) -> Iterable[Fault]:
     if chosen[:1] == ["exec"] and not handler["exec"].get("command"):
         yield required(f"{path}.exec.command")
     if chosen and chosen[0] in ("httpGet", "tcpSocket", "grpc"):
-        yield from _port_or_name(handler[chosen[0]].get("port", 0), f"{path}.{chosen[0]}.port")
+        yield from port_or_name(handler[chosen[0]].get("port", 0), f"{path}.{chosen[0]}.port")
 
 
-def _port_or_name(port: Any, path: str) -> Iterable[Fault]:
+def port_or_name(port: Any, path: str) -> Iterable[Fault]:
     if isinstance(port, int) and not 1 <= port <= 65535:
         yield bad(path, port, "must be between 1 and 65535, inclusive")
     elif isinstance(port, str):
@@ -234,6 +239,9 @@ def _resources(resources: Json, path: str) -> Iterable[Fault]:
                 yield from check_subdomain(where, name.partition("/")[0])
             if amount_of(amount) < 0:
                 yield bad(where, amount, "must be greater than or equal to 0")
+    for name in requests:
+        if "/" in name and name not in limits and not name.partition("/")[0].endswith("kubernetes.io"):
+            yield required(f"{path}.limits", "Limit must be set for non overcommitable resources")
     for name, amount in requests.items():
         if name in limits and amount_of(amount) > amount_of(limits[name]):
             why = f"must be less than or equal to {name} limit of {limits[name]}"

@@ -19,8 +19,7 @@ def set_defaults(kind: str, obj: Json) -> None:
     """Fill in ``obj``, an object of ``kind``."""
     match kind:
         case "Pod":
-            obj.setdefault("spec", {})
-            pod_spec(obj["spec"])
+            _pod(obj.setdefault("spec", {}))
         case "PodTemplate":
             template = obj.setdefault("template", {})
             template.setdefault("metadata", {})
@@ -31,12 +30,13 @@ def set_defaults(kind: str, obj: Json) -> None:
         case "PersistentVolumeClaim":
             spec = obj.setdefault("spec", {})
             spec.setdefault("volumeMode", "Filesystem")
-            if "dataSource" in spec or "dataSourceRef" in spec:
-                _same_source(spec)
+            _same_source(spec)
         case "PersistentVolume":
             spec = obj.setdefault("spec", {})
             spec.setdefault("volumeMode", "Filesystem")
             spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
+            if isinstance(spec.get("hostPath"), dict):
+                spec["hostPath"].setdefault("type", "")
         case "StorageClass":
             obj.setdefault("reclaimPolicy", "Delete")
             obj.setdefault("volumeBindingMode", "Immediate")
@@ -45,13 +45,29 @@ def set_defaults(kind: str, obj: Json) -> None:
             _string_data(obj)
         case "PriorityClass":
             obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
+            obj.setdefault("value", 0)
+        case "Role" | "ClusterRole":
+            obj.setdefault("rules", None)
         case "RoleBinding" | "ClusterRoleBinding":
             _bindings(obj)
-        case "ResourceQuota" | "Node":
+        case "ResourceQuota" | "Node" | "Lease":
             obj.setdefault("spec", {})
+        case "LimitRange":
+            for item in obj.setdefault("spec", {}).setdefault("limits", None) or ():
+                _limits(item)
+        case "NetworkPolicy":
+            _network_policy(obj.setdefault("spec", {}))
+        case "Service":
+            _service(obj.setdefault("spec", {}))
+        case "MutatingWebhookConfiguration":
+            for webhook in obj.get("webhooks") or ():
+                _webhook(webhook)
         case "Event":
-            for name, value in (("eventTime", None), ("reportingComponent", ""), ("reportingInstance", "")):
-                obj.setdefault(name, value)
+            for name in ("eventTime", "firstTimestamp", "lastTimestamp"):
+                obj.setdefault(name, None)
+            for name in ("reportingComponent", "reportingInstance"):
+                obj.setdefault(name, "")
+            obj.setdefault("source", {})
 
 
 def prepare(kind: str, obj: Json) -> None:
@@ -59,6 +75,8 @@ def prepare(kind: str, obj: Json) -> None:
     match kind:
         case "Pod":
             obj["status"] = {"phase": "Pending", "qosClass": qos(obj["spec"])}
+            if obj["spec"].get("schedulingGates"):
+                obj["status"]["conditions"] = [_gated(obj["metadata"]["creationTimestamp"])]
         case "Namespace":
             obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
             obj["status"] = {"phase": "Active"}
@@ -66,6 +84,31 @@ def prepare(kind: str, obj: Json) -> None:
             obj["status"] = {"phase": "Pending"}
         case "ResourceQuota" | "Node":
             obj["status"] = {}
+        case "Service":
+            obj["status"] = {"loadBalancer": {}}
+
+
+def _gated(now: str) -> Json:
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+
+
+def _pod(spec: Json) -> None:
+    """What only Pods get, and templates of Pods do not."""
+    pod_spec(spec)
+    spec.setdefault("enableServiceLinks", True)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+    for container in every_container(spec):
+        resources = container["resources"]
+        for name, value in (resources.get("limits") or {}).items():
+            resources.setdefault("requests", {}).setdefault(name, value)
 
 
 def pod_spec(spec: Json) -> None:
@@ -75,7 +118,6 @@ def pod_spec(spec: Json) -> None:
         ("terminationGracePeriodSeconds", 30),
         ("dnsPolicy", "ClusterFirst"),
         ("schedulerName", "default-scheduler"),
-        ("enableServiceLinks", True),
     ):
         spec.setdefault(name, value)
     spec.setdefault("securityContext", {})
@@ -86,9 +128,6 @@ def pod_spec(spec: Json) -> None:
         _container(container, host_network=bool(spec.get("hostNetwork")))
     for volume in spec.get("volumes") or ():
         _volume(volume)
-    for constraint in spec.get("topologySpreadConstraints") or ():
-        constraint.setdefault("nodeAffinityPolicy", "Honor")
-        constraint.setdefault("nodeTaintsPolicy", "Ignore")
     if spec.get("containers") == []:
         del spec["containers"]
 
@@ -101,9 +140,6 @@ def every_container(spec: Json) -> Iterator[Json]:
 
 def _container(container: Json, *, host_network: bool) -> None:
     container.setdefault("resources", {})
-    resources = container["resources"]
-    for name, value in (resources.get("limits") or {}).items():
-        resources.setdefault("requests", {}).setdefault(name, value)
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
     container.setdefault("imagePullPolicy", _pull_policy(container.get("image") or ""))
@@ -128,7 +164,7 @@ def _container(container: Json, *, host_network: bool) -> None:
 
 def _pull_policy(image: str) -> str:
     name = image.rpartition("/")[2]
-    if "@" in name:
+    if "@" in name or image != image.strip():  # what cannot be read as a reference has no tag
         return "IfNotPresent"
     tag = name.partition(":")[2]
     return "Always" if tag in ("", "latest") else "IfNotPresent"
@@ -195,10 +231,65 @@ def qos(spec: Json) -> str:
 
 
 def _same_source(spec: Json) -> None:
-    """A claim's two ways to name its source say the same."""
+    """A claim's two ways to name its source say the same; the older one only knows volumes and snapshots."""
+    source = spec.get("dataSource")
+    if source is not None:
+        known = (source.get("apiGroup") or "", source.get("kind"))
+        if known not in (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")):
+            del spec["dataSource"]
     source = spec.get("dataSource") or spec.get("dataSourceRef")
-    spec.setdefault("dataSource", source)
-    spec.setdefault("dataSourceRef", source)
+    if source is None:
+        return
+    for name in ("dataSource", "dataSourceRef"):
+        spec.setdefault(name, dict(source)).setdefault("apiGroup", None)
+
+
+def _limits(item: Json) -> None:
+    """What a limit leaves open follows from the others: a default from the maximum, a request from both."""
+    if item.get("type") != "Container":
+        return
+    for target, sources in (("default", ("max",)), ("defaultRequest", ("default", "min"))):
+        found = dict(item.get(target) or {})
+        for source in sources:
+            for name, amount in (item.get(source) or {}).items():
+                found.setdefault(name, amount)
+        if found:
+            item[target] = found
+
+
+def _network_policy(spec: Json) -> None:
+    spec.setdefault("podSelector", {})
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", *(["Egress"] if spec.get("egress") else [])]
+    for rule in (*(spec.get("ingress") or ()), *(spec.get("egress") or ())):
+        for port in rule.get("ports") or ():
+            port.setdefault("protocol", "TCP")
+
+
+def _service(spec: Json) -> None:
+    for name, value in (("type", "ClusterIP"), ("sessionAffinity", "None")):
+        spec.setdefault(name, value)
+    if spec["type"] != "ExternalName":
+        spec.setdefault("internalTrafficPolicy", "Cluster")
+    if spec["sessionAffinity"] == "ClientIP":
+        spec.setdefault("sessionAffinityConfig", {"clientIP": {"timeoutSeconds": 10800}})
+    for port in spec.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+        port.setdefault("targetPort", port.get("port", 0))
+
+
+def _webhook(webhook: Json) -> None:
+    for name, value in (
+        ("failurePolicy", "Fail"),
+        ("matchPolicy", "Equivalent"),
+        ("namespaceSelector", {}),
+        ("objectSelector", {}),
+        ("reinvocationPolicy", "Never"),
+        ("timeoutSeconds", 10),
+    ):
+        webhook.setdefault(name, value)
+    for rule in webhook.get("rules") or ():
+        rule.setdefault("scope", "*")
 
 
 def _string_data(obj: Json) -> None:
@@ -207,9 +298,7 @@ def _string_data(obj: Json) -> None:
 
 
 def _bindings(obj: Json) -> None:
-    reference = obj.get("roleRef")
-    if isinstance(reference, dict):
-        reference.setdefault("apiGroup", "rbac.authorization.k8s.io")
+    obj.setdefault("roleRef", {}).setdefault("apiGroup", "rbac.authorization.k8s.io")
     for subject in obj.get("subjects") or ():
         if subject.get("kind") in ("User", "Group"):
             subject.setdefault("apiGroup", "rbac.authorization.k8s.io")

@@ -22,11 +22,9 @@ from moorage.embedded.registry.amounts import canonical
 _WORDS = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 _GO = {"": "string", "b": "bool", "i": "int32", "l": "int64", "t": "v1.Time", "x": "v1.FieldsV1"}
 _QUANTITY = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
+_MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _BYTES = {("Secret", "data"), ("ConfigMap", "binaryData")}
-_ROOTS = frozenset(
-    {"Pod", "PodTemplate", "PersistentVolumeClaim", "Secret", "ConfigMap", "ServiceAccount", "Event"}
-)
 
 
 class WrongType(Exception):
@@ -72,6 +70,15 @@ class Decoder:
         """
         return self._struct(obj, type_name, "", "")
 
+    def metadata(self, obj: Json, kind: str) -> Json:
+        """``obj`` of a kind without a table: its metadata decoded, all else as it is. Raises WrongType."""
+        found = FieldType("ObjectMeta")
+        given = obj.get("metadata")
+        obj["metadata"] = self._field(
+            {} if given is None else given, found, "metadata", kind, "metadata", "metadata"
+        )
+        return obj
+
     def _struct(self, value: Any, type_name: str, path: str, dotted: str) -> Json:
         known = fields_of(type_name)
         result: Json = {}
@@ -104,6 +111,8 @@ class Decoder:
             if (owner, name) in _BYTES:
                 _check_base64(found)
             return found
+        if (owner, name) in fields_table.MICRO and isinstance(value, str):
+            return _micro_time(value)
         return self._value(value, field, where, path, dotted)
 
     def _value(self, value: Any, field: FieldType, where: str, path: str, dotted: str) -> Any:
@@ -134,6 +143,14 @@ def _leaf(value: Any, kind: str, where: str) -> Any:
     if kind == schema.TIME and not _TIME.fullmatch(value):
         layout = "2006-01-02T15:04:05Z07:00"
         raise WrongType(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"')
+    return value
+
+
+def _micro_time(value: str) -> str:
+    if not _MICRO_TIME.fullmatch(value):
+        layout, rest = "2006-01-02T15:04:05.000000Z07:00", value[19:]
+        cut = (rest, ".000000") if _TIME.fullmatch(value) else (value, "2006")
+        raise WrongType(f'parsing time "{value}" as "{layout}": cannot parse "{cut[0]}" as "{cut[1]}"')
     return value
 
 
@@ -168,7 +185,7 @@ def _left_out(value: Any, field: FieldType, name: str, owner: str) -> bool:
         return name not in fields_table.KEPT_EMPTY
     if value is False:
         return name not in fields_table.KEPT_FALSE
-    return value == 0 and name in fields_table.DROPPED_ZERO
+    return value == 0 and field.kind != schema.PORT and name in fields_table.DROPPED_ZERO
 
 
 def _wrong(value: Any, where: str, wanted: str) -> WrongType:

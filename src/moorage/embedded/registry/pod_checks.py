@@ -26,6 +26,7 @@ from moorage.embedded.registry.meta import (
 _RESTART = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _MOST = 2**31 - 1
+_MODE_TEXT = "must be a number between 0 and 0777 (octal), both inclusive"
 
 
 def check_pod_spec(spec: Json, path: str) -> list[Fault]:
@@ -69,6 +70,9 @@ def _plain(spec: Json, path: str) -> Iterable[Fault]:
         if security.get(name) is not None and not 0 <= security[name] <= _MOST:
             why = f"must be between 0 and {_MOST}, inclusive"
             yield bad(f"{path}.securityContext.{name}", security[name], why)
+    for at, setting in enumerate(security.get("sysctls") or ()):
+        if not setting.get("name"):
+            yield required(f"{path}.securityContext.sysctls[{at}].name")
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         why = "ShareProcessNamespace and HostPID cannot both be enabled"
         yield bad(f"{path}.securityContext.shareProcessNamespace", True, why)
@@ -86,7 +90,7 @@ def _volumes(spec: Json, path: str) -> list[Fault]:
         where, name = f"{path}.volumes[{at}]", volume.get("name") or ""
         sources = [field for field in schema.fields("Volume") if field != "name" and field in volume]
         # The order in which the server looks at sources is its own; emptyDir and hostPath come first.
-        sources.sort(key=lambda field: (field != "hostPath", field != "emptyDir"))
+        sources.sort(key=lambda field: (field != "emptyDir", field != "hostPath"))
         for extra in sources[1:]:
             faults.append(forbidden_field(f"{where}.{extra}", "may not specify more than 1 volume type"))
         faults += [*check_label(f"{where}.name", name), *_source(volume, where)]
@@ -111,6 +115,10 @@ def _source(volume: Json, where: str) -> Iterable[Fault]:
             yield required(f"{where}.hostPath.path")
         elif ".." in path.split("/"):
             yield bad(f"{where}.hostPath.path", path, "must not contain '..'")
+    for name in ("configMap", "secret", "downwardAPI", "projected"):
+        mode = (volume.get(name) or {}).get("defaultMode")
+        if mode is not None and not 0 <= mode <= 0o777:
+            yield bad(f"{where}.{name}.defaultMode", mode, _MODE_TEXT)
     limit = (volume.get("emptyDir") or {}).get("sizeLimit")
     if limit and str(limit).startswith("-"):
         yield forbidden_field(
@@ -142,6 +150,12 @@ def _scheduling(spec: Json, path: str) -> Iterable[Fault]:
         if toleration.get("key"):
             yield from check_key(f"{where}.key", toleration["key"])
         operator = toleration.get("operator") or "Equal"
+        if not toleration.get("key") and operator != "Exists":
+            why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            yield bad(f"{where}.operator", toleration.get("operator") or "", why)
+        if toleration.get("tolerationSeconds") is not None and toleration.get("effect") != "NoExecute":
+            why = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            yield bad(f"{where}.effect", toleration.get("effect") or "", why)
         if operator not in ("Equal", "Exists"):
             yield unsupported(f"{where}.operator", operator, ("Equal", "Exists"))
         if operator == "Exists" and toleration.get("value"):
@@ -149,6 +163,8 @@ def _scheduling(spec: Json, path: str) -> Iterable[Fault]:
         effect = toleration.get("effect")
         if effect and effect not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
             yield unsupported(f"{where}.effect", effect, ("NoSchedule", "PreferNoSchedule", "NoExecute"))
+    for at, gate in enumerate(spec.get("schedulingGates") or ()):
+        yield from check_key(f"{path}.schedulingGates[{at}]", gate.get("name") or "")
     for at, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         where = f"{path}.topologySpreadConstraints[{at}]"
         if constraint.get("maxSkew", 0) <= 0:

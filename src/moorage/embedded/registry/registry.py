@@ -69,16 +69,9 @@ class Registry:
             raise self._other_kind(kind, str(given), str(version))
         obj = body.copy() if not isinstance(body, Repeated) else body.again()
         obj |= {"apiVersion": resource.api_version, "kind": resource.kind}
-        if not isinstance(obj.get("metadata") or {}, dict):
-            raise self._undecodable(kind, f"json: cannot unmarshal {type(obj['metadata']).__name__}")
-        obj["metadata"] = obj.get("metadata") or {}
         decoder = Decoder()
         try:
-            if kind.fields:
-                obj = decoder.decode(obj, kind.fields)
-            else:
-                obj = copy(obj)
-                obj["metadata"] = decoder.decode(obj["metadata"], "ObjectMeta")
+            obj = decoder.decode(obj, kind.fields) if kind.fields else decoder.metadata(copy(obj), kind.name)
         except WrongType as error:
             raise self._undecodable(kind, str(error)) from None
         if decoder.faults and validation == "Strict":
@@ -91,13 +84,17 @@ class Registry:
         return bad_request(f'{name} in version "{version}" cannot be handled as a {name}: {why}')
 
     def _other_kind(self, kind: Kind, given: str, version: str) -> Refusal:
-        group, _, short = version.rpartition("/")
-        if (group, short) == (kind.resource.group, kind.resource.version):
+        short = version.rpartition("/")[2]
+        if not any((k.name, k.resource.api_version) == (given, version) for k in self.kinds):
+            scheme = "pkg/runtime/scheme.go:111"
+            why = f'no kind "{given}" is registered for version "{version}" in scheme "{scheme}"'
+            return bad_request(f'{given} in version "{short}" cannot be handled as a {kind.name}: {why}')
+        if version == kind.resource.api_version:
             why = f"converting (v1.{given}) to (core.{kind.name}): unknown conversion"
             return bad_request(f'{given} in version "{short}" cannot be handled as a {kind.name}: {why}')
-        expected = f"expected {kind.resource.api_version}"
         return bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({expected})"
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({kind.resource.api_version})"
         )
 
     def draft(self, kind: Kind, namespace: str, obj: Json, write: Write, *, applied: bool = False) -> Json:
@@ -113,7 +110,8 @@ class Registry:
                 )
         else:
             metadata.pop("namespace", None)
-        if metadata.get("resourceVersion"):
+        version = str(metadata.pop("resourceVersion", ""))
+        if version.isdecimal() and int(version):
             raise internal("resourceVersion should not be set on objects to be created", "")
         if not metadata.get("name") and metadata.get("generateName"):
             metadata["name"] = metadata["generateName"] + mutate.suffix()
