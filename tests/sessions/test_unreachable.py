@@ -29,6 +29,14 @@ from .stage import Stage, ended, rounds, until
 
 GONE = ApiProblem("transport", 0, "Unreachable", "https://api.test: Connection refused", "no")
 EXPIRED = ApiProblem("status", 401, "Unauthorized", "Unauthorized", "no")
+NO_RIGHT = ApiProblem(
+    "status",
+    403,
+    "Forbidden",
+    'pods "moorage-x" is forbidden: User "dev" cannot get resource "pods" in API group "" '
+    'in the namespace "agents"',
+    "no",
+)
 EVER = 10_000.0
 VERBS: dict[str, Callable[[Stage], Coroutine[Any, Any, Any]]] = {
     "stop": lambda stage: stage.verbs.stop("calm-cove", stage.said.append),
@@ -108,10 +116,57 @@ async def test_a_removal_that_was_given_up_is_shown_and_not_carried_out_by_who_l
     assert (await stage.verbs.view("calm-cove")).reason == ""
 
 
-async def test_an_identity_that_is_refused_is_told_as_that(stage: Stage) -> None:
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("problem", [EXPIRED, NO_RIGHT], ids=["expired", "no right"])
+async def test_a_refusal_is_an_answer_and_ends_it_at_once(
+    stage: Stage, verb: str, problem: ApiProblem
+) -> None:
     await stage.running()
-    lose(stage, EXPIRED)
-    assert isinstance(await given_up(stage, VERBS["stop"](stage), stage.parts.patience), AccessDenied)
+    lose(stage, problem)
+    with pytest.raises(AccessDenied) as refused:  # time stands still here: no patience was used
+        await VERBS[verb](stage)
+    assert problem.message in refused.value.message
+    assert f"goes on with: moorage {verb} calm-cove" in refused.value.hint
+    way = "--verb=get --resource=pods -n agents" if problem is NO_RIGHT else "sign in again"
+    assert way in refused.value.hint
+    assert (await stage.record()).intent.number == 3
+    assert stage.cluster.writes()[-1].startswith("create")
+
+
+async def test_a_proxys_page_that_refuses_is_no_answer_of_the_api_server(stage: Stage) -> None:
+    await stage.running()
+    lose(stage, ApiProblem("http", 403, "", "<html>sign in</html>", "no"))
+    assert isinstance(await given_up(stage, VERBS["rm"](stage), stage.parts.patience), AccessDenied)
+
+
+async def test_who_follows_an_agent_bears_a_refusal_as_it_bears_silence(stage: Stage) -> None:
+    await stage.running()
+    following = asyncio.create_task(stage.attend(ended))
+    await rounds(stage, 1, following)
+    lose(stage, NO_RIGHT)
+    await failing(stage, following)
+    stage.clock.time += 590.0
+    await failing(stage, following)
+    assert not following.done(), "the right may come back, and the agent runs on"
+    stage.clock.time += 20.0
+    await failing(stage, following)
+    with pytest.raises(AccessDenied):
+        await following
+
+
+async def test_who_waits_for_another_process_leaves_it_to_that_ones_rights(stage: Stage) -> None:
+    session = await stage.running()
+    assert await stage.store.leases.acquire(session.id, Owner("elsewhere", 1, "1")) is not None
+    lose(stage, NO_RIGHT)
+    stopping = asyncio.create_task(VERBS["stop"](stage))
+    await until(stage, lambda: any("driven by" in p.message for p in stage.said), stopping)
+    stage.clock.time += 6.0
+    looks = len(stage.cluster.calls)
+    await until(stage, lambda: len(stage.cluster.calls) > looks + 1, stopping)
+    assert not stopping.done()
+    stage.clock.time += stage.parts.patience + 6
+    with pytest.raises(AccessDenied):
+        await stopping
 
 
 async def test_a_server_that_comes_back_in_time_costs_nothing(stage: Stage) -> None:

@@ -29,6 +29,8 @@ class Bystander:
             session.inventory.server_address,
             first=parts.patience,
             later=parts.patience,
+            bears_refusal=True,  # the other process may have rights that we lack
+            let_in=True,
         )
 
     async def look(self) -> None:

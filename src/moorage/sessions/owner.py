@@ -91,6 +91,7 @@ class Owner:
             session.inventory.server_address,
             first=parts.patience,
             later=parts.patience if away is None else away,
+            bears_refusal=away is not None,
         )
         self._wake = Wake(cluster, session.inventory, self._intent_number)
         self._actor = Actor(
@@ -201,6 +202,7 @@ class Owner:
             await fence(self._cluster, self.session, self._lease.fence)
         except ApiError as error:
             if error.problem.http_status != FORBIDDEN:
+                self._observer.failure = error
                 return Unknown(error.message)
             self._say("warning", f"the owner before us cannot be shut out: {error.message}")
         self._fenced = True
