@@ -29,7 +29,9 @@ Script = Callable[[web.WebSocketResponse], Awaitable[None]]
 def plays(api: Any) -> Callable[..., None]:
     """Let the server play ``script`` on each WebSocket at ``path``, then close it."""
 
-    def make(path: str, script: Script, *, version: str = V5, cut: bool = False) -> None:
+    def make(
+        path: str, script: Script, *, version: str = V5, cut: bool = False, code: int = WSCloseCode.OK
+    ) -> None:
         async def handle(request: web.Request) -> web.StreamResponse:
             socket = web.WebSocketResponse(protocols=(version,), autoping=False, max_msg_size=0)
             await socket.prepare(request)
@@ -38,7 +40,7 @@ def plays(api: Any) -> Callable[..., None]:
                 assert request.transport is not None
                 request.transport.abort()
             else:
-                await socket.close(code=WSCloseCode.OK)
+                await socket.close(code=code)
             return socket
 
         api.on("GET", path, handle)
@@ -277,6 +279,19 @@ async def test_a_forward_cut_by_the_network_is_not_an_end(api: Any, plays: Any) 
     stream = await api.cluster().port_forward("p", 8765)
     assert await stream.read() == b"half"
     with pytest.raises(LinkError, match="cut"):
+        await stream.read()
+    await stream.close()
+
+
+@pytest.mark.parametrize("code", [WSCloseCode.GOING_AWAY, WSCloseCode.INTERNAL_ERROR, 1012, 1013])
+async def test_a_forward_that_somebody_on_the_way_gave_up_is_not_an_end(
+    api: Any, plays: Any, code: int
+) -> None:
+    opened = sends(b"\x00" + ANNOUNCED, b"\x01" + ANNOUNCED, b"\x00half")
+    plays(FORWARD, opened, version=V4, code=code)
+    stream = await api.cluster().port_forward("p", 8765)
+    assert await stream.read() == b"half"
+    with pytest.raises(LinkError, match=f"gave the connection up .code {code}"):
         await stream.read()
     await stream.close()
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from moorage.core import owned
 from moorage.core.errors import IntegrityError, LinkError, MoorageError
+from moorage.core.exec_failure import cut_short
 
 AGENTCTL: Final = f"{owned.OPT_PATH}/agentctl"
 RECEIVE: Final = (AGENTCTL, "receive")
@@ -112,15 +113,18 @@ def install_command(length: int, sha256: str, then: Sequence[str] = ()) -> list[
     return ["/bin/sh", "-c", _INSTALL, "install", str(length), sha256, *then]
 
 
-def read_install_answer(output: str, errors: str) -> None:
-    """Judge what the install exec printed. Raises IntegrityError or MoorageError, each with
-    ``details['category']``: noexec, platform, storage, crash, integrity."""
+def read_install_answer(output: str, errors: str, code: int | None = None, reason: str = "") -> None:
+    """Judge what the install exec printed, and (``code``, ``reason``) how it ended. Raises IntegrityError or
+    MoorageError, each with ``details['category']``: noexec, platform, storage, crash, integrity; LinkError
+    where it was cut short and another try may do better."""
     word = output.split()[-1] if output.split() else ""
     if word == INSTALLED:
         return
     said = f": {errors.strip()[-200:]}" if errors.strip() else ""
     if word == "wrong_sum":
         raise IntegrityError("agentctl arrived damaged", hint="try again", details={"category": "integrity"})
+    if word not in _INSTALL_FAULTS and cut_short(code, reason, errors):
+        raise LinkError(f"the upload of agentctl was cut short (code {code}){said}")
     category, message, hint = _INSTALL_FAULTS.get(
         word,
         (

@@ -1,6 +1,6 @@
 """What it means that a command of ours in a container ended before it answered. Pure.
 
-Called by ``engine.bootstrap``. The runtime's words tell what no try will mend (a mount that forbids
+Called by ``engine.bootstrap`` and ``core.bootstrap``. The runtime's words tell what no try will mend (a mount that forbids
 execution, a program of another machine) from a container that is only between two starts.
 """
 
@@ -9,6 +9,11 @@ from __future__ import annotations
 import re
 
 from moorage.core.errors import LinkError, MoorageError
+from moorage.core.wire.exec import UNTOLD
+
+_NOT_STARTED = (126, 127)
+"""Of a shell, and of runtimes: the program cannot be run, or is not there."""
+_BY_SIGNAL = 128
 
 
 def exec_ended(said: str, code: int | None) -> MoorageError:
@@ -21,3 +26,13 @@ def exec_ended(said: str, code: int | None) -> MoorageError:
         hint = "does the node's architecture fit the session's platform?"
         return MoorageError(message, hint=hint, details={"category": "platform"})
     return LinkError(message, hint="is agentctl installed in the container?")
+
+
+def cut_short(code: int | None, reason: str, errors: str) -> bool:
+    """Whether a script of ours, which says how it went whichever way it goes, did not come to say it: the
+    stream was cut, its output got lost, or its container was killed. Another try may do better."""
+    if code is None:
+        return reason in UNTOLD
+    if code == 0 or code > _BY_SIGNAL:
+        return True
+    return code not in _NOT_STARTED and not errors

@@ -6,7 +6,7 @@ not from any command: a test passes its own ``Faults`` to ``EmbeddedCluster``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,7 +15,21 @@ from moorage.embedded.api.calls import Call
 
 
 class Dropped(Exception):
-    """Raised by a fault: the connection is cut at this point, without an answer."""
+    """Raised by a fault: the connection is cut at this point, without an answer. ``reset``: with a TCP reset,
+    so that bytes on their way are lost, too."""
+
+    def __init__(self, *, reset: bool = False) -> None:
+        super().__init__()
+        self.reset = reset
+
+
+class HungUp(Exception):
+    """Raised by a fault of a stream: it is closed here in good order, with this code of a WebSocket's close
+    frame. Of ``Faults.stream``: right after the upgrade, before anything is asked of the node."""
+
+    def __init__(self, code: int = 1000) -> None:
+        super().__init__()
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -29,13 +43,29 @@ class Answer:
 
 
 class StreamFaults(Protocol):
-    """Of one exec, attach or port-forward. Each raises Dropped to cut the connection."""
+    """Of one exec, attach or port-forward. Each raises Dropped to cut the connection, HungUp to close it."""
 
-    async def to_client(self, message: bytes) -> Iterable[bytes]:
+    def to_client(self, message: bytes) -> AsyncIterator[bytes]:
         """One binary message on its way out: what is sent in its place."""
 
-    async def from_client(self, message: bytes) -> Iterable[bytes]:
+    def from_client(self, message: bytes) -> AsyncIterator[bytes]:
         """One binary message that came in: what is taken in its place."""
+
+    async def beside(self) -> None:
+        """Begun with the stream, and ended with it: for what happens while nothing is sent."""
+
+
+class NoStreamFaults:
+    """A stream on which nothing goes wrong."""
+
+    async def to_client(self, message: bytes) -> AsyncIterator[bytes]:
+        yield message
+
+    async def from_client(self, message: bytes) -> AsyncIterator[bytes]:
+        yield message
+
+    async def beside(self) -> None:
+        return None
 
 
 class Faults(Protocol):
@@ -59,7 +89,8 @@ class Faults(Protocol):
     async def stream(
         self, call: Call, offered: tuple[str, ...]
     ) -> tuple[tuple[str, ...], StreamFaults | None]:
-        """Before the upgrade of a stream: the subprotocols to see as offered, and faults of its messages."""
+        """Before the upgrade of a stream: the subprotocols to see as offered, and faults of its messages.
+        May raise ``HungUp``, too."""
 
 
 class NoFaults:

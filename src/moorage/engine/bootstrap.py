@@ -146,8 +146,9 @@ async def _upload(stream: ExecStream, lines: Lines, binary: bytes) -> None:
     except _Stalled:
         raise
     except LinkError:
-        said = lines.errors() or (await _in_time(stream.result())).message
-        read_install_answer(lines.text(), said)
+        result = await _in_time(stream.result())
+        said = lines.errors() or result.message
+        read_install_answer(lines.text(), said, result.exit_code, result.reason)
         raise
 
 

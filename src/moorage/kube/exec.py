@@ -11,7 +11,14 @@ from collections.abc import Sequence
 
 from moorage.core.errors import ApiError, LinkError
 from moorage.core.kinds import PODS
-from moorage.core.wire.exec import SUBPROTOCOLS, ExecProtocol, ExecProtocolError, Output
+from moorage.core.wire.exec import (
+    BROKEN,
+    NO_STATUS,
+    SUBPROTOCOLS,
+    ExecProtocol,
+    ExecProtocolError,
+    Output,
+)
 from moorage.kube.answers import refused_stream
 from moorage.kube.spool import Spool
 from moorage.kube.transport import Transport
@@ -44,7 +51,7 @@ class PodExec:
 
     def ended(self, error: Exception | None) -> None:
         # Once the status is here nothing is missing any more, however the connection then ended.
-        complete = self._protocol.ended.reason != "NoStatus"
+        complete = self._protocol.ended is not NO_STATUS
         self._error = None if complete else error
         self._spool.end(None if self._error is None else _as_link_error(self._error))
         self._finished.set()
@@ -70,7 +77,7 @@ class PodExec:
         await self._finished.wait()
         ended = self._protocol.ended
         if self._error is not None:
-            return ExecResult(None, "Broken", str(_as_link_error(self._error)))
+            return ExecResult(None, BROKEN, str(_as_link_error(self._error)))
         return ExecResult(ended.exit_code, ended.reason, ended.message)
 
     async def close(self) -> None:

@@ -20,6 +20,9 @@ from moorage.core.errors import LinkError
 PING_EVERY = 20.0
 DEAD_AFTER = 90.0
 CLOSE_GRACE = 2.0
+ORDERLY = (0, aiohttp.WSCloseCode.OK)
+"""Codes of a close frame (0: it had none) that say that the other side is done. Others are sent by whoever
+goes away or fails, a load balancer for instance, with bytes still to come."""
 
 
 class DrainedSocket:
@@ -97,6 +100,8 @@ class DrainedSocket:
             elif message.type is kinds.PING:
                 await self._socket.pong(message.data)
             elif message.type is kinds.CLOSE:
+                if message.data not in ORDERLY:
+                    raise LinkError(f"the other side gave the connection up (code {message.data})")
                 return
             elif message.type in (kinds.CLOSED, kinds.CLOSING):
                 # Without a close frame the other side never said that it was done.

@@ -129,6 +129,16 @@ def test_each_way_an_upload_fails_has_a_category_and_a_hint(output: str) -> None
     assert hint
 
 
+@pytest.mark.parametrize("output", [*ANSWERS, "a banner\n"])
+def test_an_upload_that_was_cut_short_is_tried_again_unless_it_had_said_why_it_fails(output: str) -> None:
+    category = ANSWERS.get(output, "crash")
+    if category != "crash":
+        test_each_way_an_upload_fails_has_a_category_and_a_hint(output)
+        return
+    with pytest.raises(LinkError, match="cut short"):
+        read_install_answer(output, "", None, "Broken")
+
+
 def test_only_our_own_pod_gets_the_secret() -> None:
     said = read_introduction(b'{"pod_uid":"u1","helper":"1","platform":"linux/amd64"}')
     check_pod(said, "u1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from moorage.core.errors import LinkError
-from moorage.core.exec_failure import exec_ended
+from moorage.core.exec_failure import cut_short, exec_ended
 
 NOEXEC = 'exec failed: unable to start container process: exec: "/opt/moorage/agentctl": permission denied'
 
@@ -29,3 +29,25 @@ def test_what_no_try_will_mend_has_a_category_and_a_hint(said: str, category: st
 @pytest.mark.parametrize("said", ["", "container not running", "stat /opt/moorage/agentctl: no such file"])
 def test_the_rest_is_tried_again(said: str) -> None:
     assert isinstance(exec_ended(said, None), LinkError)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "errors", "short"),
+    [
+        (None, "NoStatus", "", True),
+        (None, "Broken", "a banner", True),
+        (None, "InternalError", "", False),  # the runtime's own word: it never started
+        (0, "", "", True),  # it says how it went before it ends well
+        (0, "", "a banner", True),
+        (1, "NonZeroExitCode", "", True),  # as it does before it ends badly
+        (1, "NonZeroExitCode", "sh: syntax error", False),
+        (126, "NonZeroExitCode", "", False),
+        (127, "NonZeroExitCode", "", False),
+        (137, "NonZeroExitCode", "", True),
+        (143, "NonZeroExitCode", "Terminated", True),
+    ],
+)
+def test_an_upload_that_did_not_come_to_its_word_is_told_from_one_that_cannot_work(
+    code: int | None, reason: str, errors: str, short: bool
+) -> None:
+    assert cut_short(code, reason, errors) is short

@@ -52,6 +52,10 @@ ExecEvent: TypeAlias = Output | Ended
 
 NO_STATUS = Ended(None, "NoStatus", "the stream ended without a status: how the command ended is unknown")
 """A stream that closes without a Status is never a success (client-go treats it as one; we do not)."""
+BROKEN = "Broken"
+"""The reason of a command whose connection broke before its Status came."""
+UNTOLD = (NO_STATUS.reason, BROKEN)
+"""Reasons with which nobody told how a command ended, or whether it ever ran."""
 
 
 class ExecProtocol:

@@ -5,8 +5,10 @@ Called by ``api.server``. Checks what a kube-apiserver checks, asks the node, an
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+import socket
+import struct
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from aiohttp import web
 
@@ -25,7 +27,7 @@ from moorage.embedded.api.streams import (
     run_command,
     say_ended,
 )
-from moorage.embedded.faults import Answer, Dropped, Faults
+from moorage.embedded.faults import Answer, Dropped, Faults, HungUp
 from moorage.embedded.refusal import Refusal, bad_request, internal
 from moorage.embedded.registry.kinds import Kind
 from moorage.embedded.registry.registry import Registry
@@ -83,7 +85,10 @@ class PodStreams:
         """exec, attach or portforward over a WebSocket."""
         pod = self._registry.get(kind, call.namespace, call.name)
         node = self._node_of(pod)
-        protocols, faults = await self._faults().stream(call, offered(request))
+        try:
+            protocols, faults = await self._faults().stream(call, offered(request))
+        except HungUp as fault:
+            return await _hung_up(request, fault)
         if stream == "portforward":
             ports = asked_ports(request.query)
             if protocols and V4 not in protocols:
@@ -91,7 +96,7 @@ class PodStreams:
                     403, "Forbidden", f"unable to upgrade: no protocol of {', '.join(protocols)}", {}
                 )
             channels, ws = await Channels.open(request, V4 if protocols else "", faults)
-            await _guarded(request, forward(channels, node, pod, ports))
+            await _carried(request, channels, forward(channels, node, pod, ports))
             return ws
         container = container_of(pod, call.query.get("container", ""))
         chosen = V5 if V5 in protocols else V4 if V4 in protocols else ""
@@ -108,7 +113,7 @@ class PodStreams:
                 session = await node.exec(pod, container, command, tty=tty, stdin=stdin)
         except CommandNotStarted as error:
             channels, ws = await Channels.open(request, chosen, faults)
-            await _guarded(request, say_ended(channels, ExecExit(None, error.message)))
+            await _carried(request, channels, say_ended(channels, ExecExit(None, error.message)))
             return ws
         except NodeError as error:
             raise refused_by_node(error) from None
@@ -117,15 +122,31 @@ class PodStreams:
         except BaseException:  # the client has left: nobody will carry its streams
             await session.close()
             raise
-        await _guarded(request, run_command(channels, session, half_close=chosen == V5))
+        await _carried(request, channels, run_command(channels, session, half_close=chosen == V5))
         return ws
 
 
-async def _guarded(request: web.BaseRequest, carrying: object) -> None:
-    """Carry a stream; a fault's ``Dropped`` cuts its connection."""
-    assert asyncio.iscoroutine(carrying)
+async def _carried(request: web.BaseRequest, channels: Channels, carrying: Coroutine[Any, Any, None]) -> None:
+    """Carry a stream to its end; a fault's ``Dropped`` cuts its connection."""
     try:
-        await carrying
-    except Dropped:
-        if request.transport is not None:
-            request.transport.abort()
+        await channels.carry(carrying)
+    except Dropped as fault:
+        cut(request, reset=fault.reset)
+
+
+async def _hung_up(request: web.BaseRequest, fault: HungUp) -> web.StreamResponse:
+    """Upgraded, and closed at once."""
+    ws = web.WebSocketResponse(protocols=offered(request), compress=False, timeout=5)
+    await ws.prepare(request)
+    await ws.close(code=fault.code)
+    return ws
+
+
+def cut(request: web.BaseRequest, *, reset: bool) -> None:
+    """End a connection here and now."""
+    if request.transport is None:
+        return
+    sock = request.transport.get_extra_info("socket")
+    if reset and sock is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    request.transport.abort()

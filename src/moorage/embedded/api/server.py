@@ -19,7 +19,7 @@ from moorage.core.kinds import Json
 from moorage.embedded.api import audit, discovery, openapi, openapi_v2, watch_socket
 from moorage.embedded.api.bodies import LIMIT, answer, asked_shape, encode, read_body, refused, too_large
 from moorage.embedded.api.calls import Call, read_call
-from moorage.embedded.api.pods import PodStreams
+from moorage.embedded.api.pods import PodStreams, cut
 from moorage.embedded.api.reads import Shape, read_list, read_one
 from moorage.embedded.api.reviews import Reviews
 from moorage.embedded.api.users import Authorizer, Tokens, refusal_text
@@ -77,9 +77,10 @@ class ApiServer:
                 done = await self.faults.response(call, done)
         except Refusal as refusal:
             done = refused(refusal)
-        except Dropped:
+        except Dropped as fault:
             self._report(call, request, received, 0, body, None)
-            return _cut(request)
+            cut(request, reset=fault.reset)
+            raise asyncio.CancelledError from None
         status = done.status
         self._report(call, request, received, status, body, done if isinstance(done, Answer) else None)
         if isinstance(done, Answer):
@@ -273,10 +274,3 @@ def _object_or_none(body: bytes) -> Any:
         return read_body(body, "application/json") if body.startswith(b"{") else None
     except Refusal:
         return None
-
-
-def _cut(request: web.BaseRequest) -> web.StreamResponse:
-    """End the connection here and now, without an answer."""
-    if request.transport is not None:
-        request.transport.abort()
-    raise asyncio.CancelledError

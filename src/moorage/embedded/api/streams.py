@@ -7,15 +7,17 @@ Called by ``api.server`` after authorization. WebSockets only: ``v5`` and ``v4.c
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import datetime
+from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
 from multidict import MultiMapping
 
 from moorage.core.kinds import Json
-from moorage.embedded.faults import Dropped, StreamFaults
+from moorage.embedded.faults import Dropped, HungUp, StreamFaults
 from moorage.embedded.refusal import Refusal, bad_request
 from moorage.embedded.seam import ByteStream, ExecExit, ExecSession, LogOptions, Node, NodeError
 
@@ -79,13 +81,16 @@ class Channels:
     async def send(self, channel: int, data: bytes) -> None:
         """One message; a client that is gone is no error."""
         message = bytes((channel,)) + data
-        messages = (message,) if self._faults is None else await self._faults.to_client(message)
-        for part in messages:
-            if not self._ws.closed:
-                try:
-                    await self._ws.send_bytes(part)
-                except (ConnectionError, RuntimeError):
-                    return
+        if self._faults is None:
+            await self._send(message)
+            return
+        async for part in self._faults.to_client(message):
+            await self._send(part)
+
+    async def _send(self, message: bytes) -> None:
+        if not self._ws.closed:
+            with contextlib.suppress(ConnectionError, RuntimeError):
+                await self._ws.send_bytes(message)
 
     async def receive(self) -> list[bytes] | None:
         """What came in; None once the client has closed or is gone."""
@@ -96,10 +101,31 @@ class Channels:
             data = str(message.data).encode()
         else:
             return None
-        return [data] if self._faults is None else list(await self._faults.from_client(data))
+        return [data] if self._faults is None else [part async for part in self._faults.from_client(data)]
 
-    async def close(self) -> None:
-        await self._ws.close(code=WSCloseCode.OK)
+    async def carry(self, carrying: Coroutine[Any, Any, None]) -> None:
+        """Do the work of a stream, then close it; a fault may close it otherwise, or raise Dropped."""
+        code = int(WSCloseCode.OK)
+        try:
+            await self._among_faults(carrying)
+        except HungUp as fault:
+            code = fault.code
+        await self._ws.close(code=code)
+
+    async def _among_faults(self, carrying: Coroutine[Any, Any, None]) -> None:
+        if self._faults is None:
+            await carrying
+            return
+        work, fault = asyncio.create_task(carrying), asyncio.create_task(self._faults.beside())
+        try:
+            await asyncio.wait((work, fault), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                fault.result()
+            await work
+        finally:
+            for task in (work, fault):
+                task.cancel()
+            await asyncio.gather(work, fault, return_exceptions=True)
 
 
 async def run_command(channels: Channels, session: ExecSession, *, half_close: bool) -> None:
@@ -109,18 +135,18 @@ async def run_command(channels: Channels, session: ExecSession, *, half_close: b
     outgoing = asyncio.create_task(_output(channels, session))
     try:
         await asyncio.wait((incoming, outgoing), return_when=asyncio.FIRST_COMPLETED)
-        if not outgoing.done() and not incoming.cancelled() and incoming.exception() is None:
-            # The client left first; what is still written has no reader.
-            return
+        if not outgoing.done() and not incoming.cancelled():
+            error = incoming.exception()
+            if isinstance(error, Dropped | HungUp):
+                raise error
+            if error is None:
+                return  # the client left first; what is still written has no reader
         await outgoing
     finally:
         for task in (incoming, outgoing):
             task.cancel()
         await session.close()  # first: a client that goes away may cancel this very wait, too
-        ended = await asyncio.gather(incoming, outgoing, return_exceptions=True)
-        for error in ended:
-            if isinstance(error, Dropped):
-                raise error
+        await asyncio.gather(incoming, outgoing, return_exceptions=True)
 
 
 async def _output(channels: Channels, session: ExecSession) -> None:
@@ -132,9 +158,8 @@ async def _output(channels: Channels, session: ExecSession) -> None:
 
 
 async def say_ended(channels: Channels, ended: ExecExit) -> None:
-    """The last message of a command, and the end of the stream."""
+    """The last message of a command."""
     await channels.send(_STATUS, json.dumps(exit_status(ended)).encode())
-    await channels.close()
 
 
 async def _input(channels: Channels, session: ExecSession, *, half_close: bool) -> None:
@@ -210,7 +235,6 @@ async def forward(channels: Channels, node: Node, pod: Json, ports: Sequence[int
         for stream in streams.values():
             await stream.close()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await channels.close()
 
 
 async def _from_pod(channels: Channels, number: int, stream: ByteStream) -> None:
