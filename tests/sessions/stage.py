@@ -20,6 +20,7 @@ from moorage.ports.cluster import Cluster
 from moorage.ports.link import Output
 from moorage.ports.sessions import Exited, Happening, LaunchRequest, Progress
 from moorage.ports.store import Store
+from moorage.sessions import launch
 from moorage.sessions.executors import ExecutorConfig, Executors
 from moorage.sessions.parts import Parts
 from moorage.sessions.verbs import Verbs
@@ -196,4 +197,5 @@ def _lead_links_to(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transports, "connect", connect)
     monkeypatch.setattr(connection, "open_link", open_link)
     monkeypatch.setattr(connection, "helper_binary", lambda platform: b"ELF")
+    monkeypatch.setattr(launch, "helper_binary", lambda platform: b"ELF")
     monkeypatch.setattr(connection, "check_platform", lambda binary, platform: None)

@@ -22,6 +22,8 @@ from moorage.sessions.wake import Wake
 from .fake_link import FakeLink
 from .stage import Stage
 
+DRIPS = 1000
+
 
 async def never(*args: Any) -> Any:
     await asyncio.Event().wait()
@@ -69,6 +71,26 @@ async def test_output_whose_end_never_comes_is_said_to_be_incomplete_and_the_sto
     assert view.session.state.phase is Phase.PRESERVED
     warnings = [said.message for said in stage.said if said.step == "warning"]
     assert [text.partition(":")[0] for text in warnings] == ["output may be incomplete"]
+
+
+async def test_an_agentctl_that_drips_output_after_the_end_is_not_listened_to_for_as_long_as_it_drips(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dripped = 0
+
+    async def drip(link: FakeLink, offset: int) -> AsyncIterator[Output | Gap]:
+        nonlocal dripped
+        for dripped in range(DRIPS):
+            yield Output(offset + dripped, b".")
+            await asyncio.sleep(0.001)
+
+    monkeypatch.setattr(FakeLink, "output", drip)
+    monkeypatch.setattr(output, "QUIET", 0.3)
+    await stage.running()
+    view = await stage.verbs.stop("calm-cove", stage.said.append)
+    assert view.session.state.phase is Phase.PRESERVED
+    assert dripped < DRIPS - 1, "it was heard to the end"
+    assert any("output may be incomplete" in said.message for said in stage.said)
 
 
 async def test_a_filling_that_only_claims_success_is_repeated_with_a_pause(

@@ -15,6 +15,7 @@ from moorage.core.kinds import CLAIMS, NAMESPACES, PODS
 from moorage.core.session import HelperSpec, Session, SourceSpec
 from moorage.ports.link import ProcessSpec
 from moorage.ports.sessions import LaunchRequest
+from moorage.sessions import launch
 
 from .fake_cluster import FORBIDDEN, status
 from .stage import MODES, TEMPLATE, Stage
@@ -36,6 +37,27 @@ async def test_what_the_server_would_refuse_is_never_recorded(stage: Stage, reso
     with pytest.raises(SessionFailed):
         await stage.launch()
     await nothing_kept(stage)
+
+
+async def test_without_a_helper_to_upload_nothing_is_made(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(platform: str) -> bytes:
+        raise NotFound(f"this installation has no helper for {platform}")
+
+    monkeypatch.setattr(launch, "helper_binary", absent)
+    with pytest.raises(NotFound, match="no helper for linux/amd64"):
+        await stage.launch()
+    await nothing_kept(stage)
+    assert stage.cluster.calls == [], "and no cluster was asked"
+
+
+async def test_a_helper_that_an_image_brings_need_not_be_here(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "helper_binary", None)
+    image = f"registry.example/helper@sha256:{'0' * 64}"
+    assert (await stage.launch(helper=HelperSpec("image", image))).name == "calm-cove"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +137,7 @@ async def test_a_name_taken_while_a_source_is_read_leaves_nothing_of_the_second_
     offered: list[str] = []
     add, prepare = stage.store.sessions.add, stage.parts.sources.prepare
 
-    async def noted(session: Session, secrets: Mapping[str, bytes]) -> None:
+    async def noted(session: Session, secrets: Mapping[str, bytes], *more: Any) -> None:
         offered.extend(secrets)
         await add(session, secrets)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from moorage.core.errors import ApiProblem, Conflict, MoorageError, SessionFailed
@@ -9,6 +11,7 @@ from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, STORAGE_CLASSES, VOLUME
 from moorage.core.owned import SESSION_LABEL
 from moorage.core.session import WorkspaceMode, WorkspaceSpec
 from moorage.ports.sessions import LaunchRequest
+from moorage.sessions import launch as launching
 
 from .fake_cluster import FORBIDDEN, PROXY_404, TIMEOUT
 from .stage import MODES, TEMPLATE, Stage
@@ -196,3 +199,29 @@ async def test_a_pod_that_is_of_no_session_or_uses_another_claim_is_not_our_matt
     pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] = claimed
     await launch(stage, MODES["existing_claim"])
     assert [said for said in stage.said if said.step == "warning"] == []
+
+
+async def test_of_two_launches_at_the_same_instant_one_gets_the_claim(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.cluster.put(CLAIMS, {"metadata": {"name": "given"}})
+    both_checked = asyncio.Barrier(2)
+
+    async def meet(*args: object) -> None:
+        await both_checked.wait()
+
+    monkeypatch.setattr(launching, "_dry_run", meet)
+    outcomes = await asyncio.gather(
+        *(launch(stage, MODES["existing_claim"], name) for name in ("one", "two")), return_exceptions=True
+    )
+    (refusal,) = [outcome for outcome in outcomes if outcome is not None]
+    assert isinstance(refusal, Conflict)
+    (winner,) = await stage.store.sessions.list_all()
+    assert f"claim given is in use by session {winner.name}" in refusal.message
+    assert f"moorage pause {winner.name}" in refusal.hint
+
+
+async def test_with_a_shared_claim_both_may_work(stage: Stage) -> None:
+    stage.cluster.put(CLAIMS, {"metadata": {"name": "given"}, "spec": {"accessModes": ["ReadWriteMany"]}})
+    await asyncio.gather(*(launch(stage, MODES["existing_claim"], name) for name in ("one", "two")))
+    assert len(await stage.store.sessions.list_all()) == 2

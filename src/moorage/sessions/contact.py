@@ -1,8 +1,8 @@
 """Whether the API server answers, for how long it has not, and when that is too long for whoever waits.
 
-Used by ``sessions.owner`` in each round, and by ``sessions.carry`` where another process drives. A refusal (401,
-403) is an answer: it ends the wait at once, with the right that is missing. Never tries again by itself. Giving up
-changes nothing: what was wished is on record, and the next command goes on.
+Used by ``sessions.owner`` in each round, and by ``sessions.carry`` where another process drives. A refusal
+(401, 403) is an answer: it ends the wait at once, with the right that is missing. Never tries again by
+itself; giving up changes nothing: what was wished is on record, and the next command goes on.
 """
 
 from __future__ import annotations

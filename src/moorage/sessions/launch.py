@@ -54,8 +54,10 @@ from moorage.core.template import CheckedTemplate, TemplateOptions, check_templa
 from moorage.core.template.openapi import known_in
 from moorage.core.workload import session_claim, session_pod
 from moorage.core.workspace_spec import check_workspace
+from moorage.engine.helper import helper_binary
 from moorage.ports.cluster import Cluster
 from moorage.ports.sessions import LaunchRequest, Progress, Report
+from moorage.ports.store import Allow
 from moorage.sessions.executors import ExecutorConfig, Executors
 from moorage.sessions.parts import Parts
 from moorage.sessions.storage_check import check_storage
@@ -65,15 +67,18 @@ MOST_NAMES = 10
 """So many names of what a source leaves out are told."""
 
 
-async def draft(parts: Parts, request: LaunchRequest, report: Report) -> Session:
-    """A checked session, not yet on record and without source or secrets."""
+async def draft(parts: Parts, request: LaunchRequest, report: Report) -> tuple[Session, Allow | None]:
+    """A checked session, not yet on record and without source or secrets; and what the store has to ask as
+    it records it."""
     config = parts.executors.chosen()
     request = await usable(parts, config, request)
+    if request.helper.source == "exec":
+        helper_binary(request.platform)  # its absence is told before anything is made
     cluster = await parts.executors.cluster(config)
     session = await composed(parts, config, cluster, request, report)
-    await check_storage(parts, cluster, session, report)
+    allow = await check_storage(parts, cluster, session, report)
     await _dry_run(session, cluster)
-    return session
+    return session, allow
 
 
 async def usable(parts: Parts, config: ExecutorConfig, request: LaunchRequest) -> LaunchRequest:
@@ -97,16 +102,18 @@ async def composed(
 
 async def launch(parts: Parts, request: LaunchRequest, report: Report) -> Session:
     """Draft, pin the source, record with the secrets. Nothing is recorded when this raises."""
-    session = await draft(parts, request, report)
+    session, allow = await draft(parts, request, report)
     async with parts.sources.launching():
         try:
-            return await _record(parts, request, session, report)
+            return await _record(parts, request, session, allow, report)
         except MoorageError:  # after a cancellation it may be on record: a later sweep knows
             await parts.sources.discard(session.id)
             raise
 
 
-async def _record(parts: Parts, request: LaunchRequest, session: Session, report: Report) -> Session:
+async def _record(
+    parts: Parts, request: LaunchRequest, session: Session, allow: Allow | None, report: Report
+) -> Session:
     source: SourceSpec | None = None
     if request.source:
         report(Progress("source", f"reading {_shown(request.source)}"))
@@ -130,7 +137,7 @@ async def _record(parts: Parts, request: LaunchRequest, session: Session, report
         packed = "\0".join(f"{key}={value}" for key, value in request.env.items())
         secrets[session.agent.env_ref] = packed.encode()
     await parts.executors.remember(parts.executors.chosen())
-    await parts.store.sessions.add(session, secrets)
+    await parts.store.sessions.add(session, secrets, allow)
     return session
 
 

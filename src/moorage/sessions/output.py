@@ -20,6 +20,9 @@ BATCH = 1 << 20
 BACKLOG = 256
 QUIET = 15.0
 """Seconds without a new byte after which the end of an ended agent's output is no longer waited for."""
+DRIP = 256 * 1024
+"""Bytes that must come in each ``QUIET`` seconds then. An agent that has ended writes no more: what is left
+lies in a journal, and an agentctl that hands it out slower than this lies, or its link is as good as dead."""
 
 
 class OutputPump:
@@ -87,7 +90,7 @@ class OutputPump:
             batch, last = _gather(item, queue)
             for part in batch:
                 end = await self._store.transcripts.append(self._lease.session_id, part, self._lease)
-                self._stored += 1
+                self._stored += len(part.data) if isinstance(part, Output) else 0
                 self._deliver(part)
                 await link.ack(end)
             if last:
@@ -95,9 +98,9 @@ class OutputPump:
 
     async def finish(self) -> bool:
         """Wait until all that the agent wrote is stored (or the link broke). False when agentctl does not
-        send the end: then for ``QUIET`` seconds nothing came. Raises as ``fault`` does."""
-        before = -1
-        while self._task is not None and not self.ended.is_set() and self._stored != before:
+        send the end: then less than ``DRIP`` bytes came in ``QUIET`` seconds. Raises as ``fault`` does."""
+        before = -DRIP
+        while self._task is not None and not self.ended.is_set() and self._stored - before >= DRIP:
             before = self._stored
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(QUIET):

@@ -6,6 +6,9 @@ nothing, the session's own start will tell. Never changes anything.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from moorage.core.diagnosis import claim_missing, diagnose_claim, storage_class_missing
 from moorage.core.errors import ApiError, Conflict, SessionFailed
 from moorage.core.kinds import CLAIMS, PODS, STORAGE_CLASSES, VOLUMES, Json, Resource
@@ -16,24 +19,29 @@ from moorage.core.pod_view import claims_of
 from moorage.core.session import Diagnosis, Inventory, Phase, Session, WorkspaceMode
 from moorage.ports.cluster import Cluster
 from moorage.ports.sessions import Progress, Report
+from moorage.ports.store import Allow
 from moorage.sessions.parts import Parts
 
 OVER = (Phase.PRESERVED, Phase.FAILED, Phase.LOST)
 """Phases in which a session has no Pod unless one is on its record."""
 
 
-async def check_storage(parts: Parts, cluster: Cluster, session: Session, report: Report) -> None:
-    """Raises SessionFailed when a claim or class that was named is proved to be no use, and Conflict when
-    another session has the claim, also one that is not on our record. Warns of a claim that was made for such
-    a session and is not in use: after the loss of a data folder it is how to get at the work."""
+async def check_storage(parts: Parts, cluster: Cluster, session: Session, report: Report) -> Allow | None:
+    """Returns what the store has to ask once more as it records the session: another may come on record
+    meanwhile. Raises SessionFailed when a claim or class that was named is proved to be no use, and Conflict
+    when another session has the claim, also one that is not on our record. Warns of a claim that was made for
+    such a session and is not in use: after the loss of a data folder it is how to get at the work."""
     wanted, namespace = session.inventory.snapshot.workspace, session.inventory.namespace
+    allow: Allow | None = None
     if wanted.mode is WorkspaceMode.EXISTING_CLAIM:
         claim = await _check_claim(cluster, wanted.claim_name, namespace)
         shared = "ReadWriteMany" in ((claim.get("spec") or {}).get("accessModes") or [])
-        _check_free(session, await parts.store.sessions.list_all(), shared=shared)
+        allow = partial(_check_free, session, shared=shared)
+        allow(await parts.store.sessions.list_all())
         await _check_strangers(cluster, claim, namespace, report, shared=shared)
     if wanted.storage_class:
         await _check_class(cluster, wanted.storage_class)
+    return allow
 
 
 async def _check_class(cluster: Cluster, name: str) -> None:
@@ -71,7 +79,7 @@ def _refusal(why: Diagnosis, field: str) -> SessionFailed:
     return SessionFailed(why.message, field=field, hint=why.hint, details={"category": why.category})
 
 
-def _check_free(session: Session, others: list[Session], *, shared: bool) -> None:
+def _check_free(session: Session, others: Sequence[Session], *, shared: bool) -> None:
     """Two agents in one workspace would write over each other, unless it is ``shared`` on purpose."""
     name = session.inventory.claim_name
     for other in others:

@@ -59,7 +59,7 @@ class Verbs:
     async def preview(self, request: LaunchRequest) -> list[Json]:
         from moorage.sessions import launch
 
-        session = await launch.draft(self._parts, request, lambda progress: None)
+        session, _ = await launch.draft(self._parts, request, lambda progress: None)
         return launch.preview_objects(session)
 
     def attach(self, name: str, *, from_start: bool = False, watching: bool = False) -> Attachment:

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from moorage.core.command import is_utf8
 from moorage.core.errors import Conflict, NotFound, StoreError
 from moorage.core.session import Intent, Phase, Session, change
-from moorage.ports.store import Lease, SessionEvent, Unreadable
+from moorage.ports.store import Allow, Lease, SessionEvent, Unreadable
 from moorage.store import records, tables
 from moorage.store.database import Database, database_now
 from moorage.store.leases import require
@@ -27,6 +27,7 @@ _log = logging.getLogger(__name__)
 
 _columns = tables.sessions.c
 _live = _columns.phase != Phase.DELETED.value
+_not_over = sa.and_(_live, _columns.phase != Phase.ARCHIVED.value)
 
 
 class SqlSessions:
@@ -36,9 +37,12 @@ class SqlSessions:
         self._database = database
         self._secrets = secrets
 
-    async def add(self, session: Session, secrets: Mapping[str, bytes] | None = None) -> None:
+    async def add(
+        self, session: Session, secrets: Mapping[str, bytes] | None = None, allow: Allow | None = None
+    ) -> None:
         """Insert, with a lease that nobody holds, an empty transcript and ``secrets`` by reference. Conflict
-        when the id or the name of a session not yet deleted exists; IntegrityError as ``Secrets.put``."""
+        when the id or the name of a session not yet deleted exists; IntegrityError as ``Secrets.put``. What
+        ``allow`` raises: on SQLite no other ``add`` comes between its question and the insert."""
         row = records.to_row(session) | records.intent_columns(session.intent)
         sealed = [self._secrets.statement(ref, value) for ref, value in (secrets or {}).items()]
 
@@ -46,6 +50,8 @@ class SqlSessions:
             same = sa.or_(_columns.id.in_((session.id, session.name)), _columns.name == session.id)
             if await _exists(connection, same):
                 raise _taken(session)
+            if allow is not None:
+                allow(await _selected(connection, _not_over))
             await connection.execute(sa.insert(tables.sessions).values(row))
             lease = {"fence": 0, "owner": "", "host": "", "pid": 0, "started": "", "expires_at": 0.0}
             await connection.execute(sa.insert(tables.leases).values(session_id=session.id, **lease))
@@ -81,8 +87,7 @@ class SqlSessions:
     async def list_all(self, *, include_archived: bool = False) -> list[Session]:
         """Oldest first; never deleted ones. One whose record cannot be read is logged and left out, so that
         it does not take the others with it; ``ids`` has it."""
-        wanted = _live if include_archived else sa.and_(_live, _columns.phase != Phase.ARCHIVED.value)
-        return await self._select(wanted)
+        return await self._select(_live if include_archived else _not_over)
 
     async def unreadable(self) -> list[Unreadable]:
         """Those, not deleted, whose record cannot be read. Oldest first."""
@@ -210,11 +215,7 @@ class SqlSessions:
         await self._database.write("sessions.purge", work)
 
     async def _select(self, wanted: sa.ColumnElement[bool]) -> list[Session]:
-        async def work(connection: AsyncConnection) -> list[Session]:
-            query = sa.select(tables.sessions).where(wanted).order_by(_columns.created_at, _columns.id)
-            return _readable(await connection.execute(query))
-
-        return await self._database.read(work)
+        return await self._database.read(lambda connection: _selected(connection, wanted))
 
     async def _write_named(
         self, name: str, work: Callable[[AsyncConnection], Awaitable[T]], session: Session
@@ -248,6 +249,11 @@ def _readable(rows: Iterable[records.Row]) -> list[Session]:
         else:
             sessions.append(read)
     return sessions
+
+
+async def _selected(connection: AsyncConnection, wanted: sa.ColumnElement[bool]) -> list[Session]:
+    query = sa.select(tables.sessions).where(wanted).order_by(_columns.created_at, _columns.id)
+    return _readable(await connection.execute(query))
 
 
 async def _exists(connection: AsyncConnection, condition: sa.ColumnElement[bool]) -> bool:
