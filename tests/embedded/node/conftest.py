@@ -28,6 +28,10 @@ MODES = ("namespaces", "plain")
 PATIENCE = 60
 QUICK = Timing(backoff=Backoff(first=0.05, longest=0.2), image=Backoff(first=0.05, longest=0.2), volumes=0.05)
 """Back-off that a test can wait for; its growth is a matter of tests/embedded/node/test_decide.py."""
+GROUP = "/sys/fs/cgroup"
+LIMIT = f"cat {GROUP}/memory.max {GROUP}/memory/memory.limit_in_bytes 2>/dev/null"
+KILLS = f"cat {GROUP}/memory.events {GROUP}/memory/memory.oom_control 2>/dev/null | grep '^oom_kill '"
+"""A container's memory limit and count of kills, by either version of the kernel's controller."""
 
 
 @dataclass

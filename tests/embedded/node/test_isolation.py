@@ -11,7 +11,7 @@ import pytest
 
 from moorage.core.kinds import Json
 
-from .conftest import World, container, state, status_of
+from .conftest import KILLS, World, container, state, status_of
 
 PLACES = {"w": "/workspace", "o": "/opt/moorage", "r": "/run/moorage"}
 VOLUMES: list[Json] = [
@@ -181,7 +181,7 @@ async def test_what_outgrows_its_containers_memory_limit_is_killed_and_counted_a
     pod = await isolated.start(containers=[limited, container(name="side")])
     await isolated.until("p", lambda pod: "running" in state(pod, "side"))
     grow = "head -c 1000000000 /dev/zero | tail -c 1000000000; echo $?"
-    grow += "; grep oom_kill /sys/fs/cgroup/memory.events"
+    grow += f"; {KILLS}"
     assert (await isolated.sh(grow)).splitlines()[-2:] == ["137", "oom_kill 1"]
     assert (await isolated.sh(grow)).splitlines()[-2:] == ["137", "oom_kill 2"]
     freely = "head -c 100000000 /dev/zero | tail -c 100000000 | wc -c"

@@ -11,7 +11,7 @@ import pytest
 from moorage.core.kinds import CONFIG_MAPS, NODES, PODS, Json
 from moorage.embedded.node.registration import NOT_ISOLATED
 
-from .conftest import World, condition, container, state, status_of
+from .conftest import KILLS, LIMIT, World, condition, container, state, status_of
 
 SHARED: list[Json] = [{"name": "w", "emptyDir": {}}]
 AT = {"w": "/workspace"}
@@ -216,14 +216,14 @@ async def test_an_end_for_lack_of_memory_can_be_scripted(world: World) -> None:
     limits: dict[str, Any] = {"resources": {"limits": {"memory": "32Mi"}}}
     await world.start(restartPolicy="Never", containers=[container(**limits)])
     if world.node.mode.name == "namespaces":
-        assert await world.sh(
-            "cat /sys/fs/cgroup/memory.max; grep oom_kill /sys/fs/cgroup/memory.events"
-        ) == (f"{32 << 20}\noom_kill 0")
+        assert await world.sh(f"{LIMIT}; {KILLS}") == f"{32 << 20}\noom_kill 0"
     await world.node.out_of_memory(world.pod(), "main")
     pod = await world.until("p", lambda pod: "terminated" in state(pod))
     record = state(pod)["terminated"]
     assert (record["reason"], record["exitCode"]) == ("OOMKilled", 137)
     assert status_of(pod)["resources"]["limits"] == limits["resources"]["limits"]
+    (events,) = world.folder.glob("node/pods/*/containers/main/0/cgroup/memory.events")
+    assert "oom_kill 1\n" in events.read_text()
 
 
 async def test_when_the_main_containers_have_ended_the_sidecars_are_ended(world: World) -> None:

@@ -104,7 +104,8 @@ class Command:
         out, err = os.pipe(), os.pipe()
         keep = {out[0]: STDOUT, err[0]: STDERR}
         try:
-            done = spawn(spec, Stdio(inputs[0], out[1], err[1], spec["tty"]), self._enter, self._settle)
+            stdio = Stdio(inputs[0], out[1], err[1], spec["tty"])
+            done = spawn(spec, stdio, self._enter, self._settle, self.container.confine)
         except BaseException:
             for fd in (*keep, inputs[1]):
                 if fd >= 0:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import memory, reap, syscalls
+from . import cgroups, memory, reap, syscalls
 from .journal import Journal
 from .loop import READ, Loop
 from .spawn import Stdio, build_tree, spawn
@@ -45,6 +45,7 @@ class Container:
         self._ended = False
         self._status = 0
         self.limit = int(spec["memory_limit"]) if spec["mode"] != "plain" else 0
+        self.group: cgroups.Group | None = None
         self._kills: frozenset[int] = frozenset()
         self._journal: Journal | None = None
 
@@ -57,7 +58,9 @@ class Container:
         try:
             if self.spec["mode"] != "plain":
                 memory.limit(self.spec["memory"])
-            done = spawn(self.spec, stdio, self._leave, settle, self._open_namespaces)
+            if self.limit:
+                self._limit()
+            done = spawn(self.spec, stdio, self._leave, settle, self._made)
         except Exception as error:
             for fd in (out[0], err[0], inputs[1]):
                 if fd >= 0:
@@ -94,6 +97,28 @@ class Container:
             syscalls.setns(fd)
         else:
             syscalls.unshare(syscalls.CLONE_NEWPID)
+
+    def _made(self, pid: int) -> None:
+        """Its process exists, and has not gone on yet."""
+        self._open_namespaces(pid)
+        self.confine(pid)
+
+    def confine(self, pid: int) -> None:
+        """Hold a process of it, and what that starts, to the memory limit."""
+        if self.group is not None:
+            self.group.add(pid)
+
+    def _limit(self) -> None:
+        """By the kernel where it lets us; then the container sees its files instead of ours."""
+        self.group = cgroups.limited(os.path.basename(os.getcwd()), self.id, self.limit)
+        if self.group is None:
+            return
+        folder = self.spec["cgroup"]
+        for name in os.listdir(folder):
+            if name.startswith("memory."):
+                os.unlink(os.path.join(folder, name))
+        os.mkdir(os.path.join(folder, "memory"))
+        self.spec["memory_group"] = self.group.path
 
     def _open_namespaces(self, pid: int) -> None:
         if self.spec["mode"] == "plain":
@@ -153,7 +178,8 @@ class Container:
         kills, self._kills = self._kills | {pid or self.pid}, self._kills
         if kills == self._kills:
             return  # killed already, and not gone yet
-        self._kills, count = kills, len(kills)
+        self._kills = kills
+        count = len(kills) + (self.group.kills() if self.group is not None else 0)
         events = os.path.join(self.spec["cgroup"], "memory.events")
         with contextlib.suppress(OSError), open(events, "w") as file:
             file.write(f"low 0\nhigh 0\nmax {count}\noom {count}\noom_kill {count}\noom_group_kill 0\n")
@@ -185,6 +211,8 @@ class Container:
             return
         code = os.waitstatus_to_exitcode(self._status)
         number = -code if code < 0 else 0
+        if number == signal.SIGKILL and self.group is not None and self.group.kills():
+            self.record["reason"] = "OOMKilled"
         self._finish(code=128 + number if number else code, signal=number)
 
     def _finish(self, **how: Any) -> None:
@@ -200,6 +228,8 @@ class Container:
             os.close(self.stdin)
             self.stdin = -1
         self._close_namespaces()
+        if self.group is not None:
+            self.group.remove()
         self.record.update({"state": "exited", "finished": time.time(), **how})
         self._write()
         for listener in list(self.listeners):

@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 
-from . import memory, oom, syscalls
+from . import cgroups, memory, oom, syscalls
 from .loop import READ, Loop
 from .server import Connection, Pod
 from .spawn import START_LIMIT
@@ -53,7 +53,8 @@ def _serve(ready: int) -> None:
     loop = Loop()
     pod = Pod(loop)
     loop.on_child = pod.reaped
-    home = os.stat(".")
+    home, name = os.stat("."), os.path.basename(os.getcwd())
+    cgroups.sweep(name)
 
     def look() -> None:
         # A folder that somebody removed (or replaced) is a Pod that nobody can ask for any more.
@@ -89,4 +90,5 @@ def _serve(ready: int) -> None:
     with contextlib.suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
+    cgroups.sweep(name)
     os._exit(0)  # closes the connections last: who waits for their end sees all gone

@@ -130,16 +130,19 @@ def _kernel_trees(spec: dict[str, Any]) -> None:
     syscalls.mount("devpts", "/dev/pts", "devpts", syscalls.MS_NOSUID, "newinstance,ptmxmode=0666,mode=0620")
     os.mkdir("/dev/shm")  # noqa: S108  the container's own
     syscalls.mount("tmpfs", "/dev/shm", "tmpfs", QUIET, "mode=1777")  # noqa: S108
-    _sys(spec["cgroup"])
+    _sys(spec["cgroup"], spec.get("memory_group", ""))
     if not spec["user"]["privileged"]:
         _guard_proc()
 
 
-def _sys(cgroup: str) -> None:
-    """The little of /sys that programs ask for, and the cgroup files that the node writes itself."""
+def _sys(cgroup: str, memory_group: str) -> None:
+    """The little of /sys that programs ask for, and the cgroup files that the node writes itself; those of
+    memory are the kernel's where it keeps the limit."""
     syscalls.mount("tmpfs", "/sys", "tmpfs", QUIET, "mode=0755")
     os.makedirs("/sys/fs/cgroup")
     syscalls.mount(OLD + os.path.realpath(cgroup), "/sys/fs/cgroup", flags=BIND)
+    if memory_group:
+        syscalls.mount(OLD + memory_group, "/sys/fs/cgroup/memory", flags=BIND)
     os.makedirs("/sys/devices/system")
     with contextlib.suppress(OSError):
         syscalls.mount(OLD + "/sys/devices/system", "/sys/devices/system", flags=BIND)

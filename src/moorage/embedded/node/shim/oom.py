@@ -1,6 +1,6 @@
-"""Keeps containers to their memory limits from outside, where a node may make no cgroup. Called by
-``shim.main``; kills as the kernel does: the largest process of a container that is over its limit, until it
-is not.
+"""Keeps containers to their memory limits from outside, where the kernel gives us no group that does
+(``shim.cgroups``). Called by ``shim.main``; kills as the kernel does: the largest process of a container that
+is over its limit, until it is not.
 
 It looks several times a second, so what grows faster is over the limit for a moment. It counts what each
 process has to itself (resident and not shared); files in memory volumes are not counted.
@@ -19,8 +19,10 @@ SELDOM, OFTEN = 0.25, 0.05
 
 
 def look(containers: Iterable[Container]) -> float:
-    """Kill what is too large; returns the seconds until the next look, 0 when nothing is limited."""
-    limited = [each for each in containers if each.limit and each.record["state"] == "running"]
+    """Kill what is too large; returns the seconds until the next look, 0 when nothing here is limited."""
+    limited = [
+        each for each in containers if each.limit and not each.group and each.record["state"] == "running"
+    ]
     if not limited:
         return 0.0
     sizes: dict[int, dict[int, int]] = {each.mount_namespace: {} for each in limited}
