@@ -27,6 +27,7 @@ def checkout(tmp_path: Path) -> Path:
         ("tests/core -k plan", {}, ["pytest"]),
         ("--mutants", {}, ["mutants"]),
         ("--mutants delete-without-uid", {}, ["mutants"]),
+        ("--faults 5000", {}, ["faults in the embedded cluster", "faults on the way to a real one"]),
         ("", CI, ["check", "go test", "mutants", "pytest"]),
         ("tests/core", CI, ["pytest"]),
     ],
@@ -76,3 +77,9 @@ def test_only_ci_runs_the_race_detector(checkout: Path) -> None:
 def test_the_name_of_a_mutant_is_not_a_word_of_pytest() -> None:
     options = parse(["--mutants", "delete-without-uid", "-x"], {})
     assert (options.mutant, options.pytest) == ("delete-without-uid", ("-x",))
+
+
+def test_as_many_schedules_of_faults_run_as_are_asked_for() -> None:
+    assert parse(["--faults", "5000", "-x"], {}).faults == "5000"
+    assert parse(["--faults", "-x"], {}).faults == "200"
+    assert parse([], {}).faults == ""

@@ -21,6 +21,7 @@ LIGHT = "not cluster and not node"
 CONTRACT = "tests/contract"
 QUICK = ("tests/contract/kube", "tests/contract/template", "tests/contract/link")
 CRASHES = "tests/contract/sessions/test_crash.py"  # as long as all the rest: on the real cluster only
+PROXY = "tests/contract/faults"
 PLAIN = ("tests/contract/sessions/test_start.py", "tests/contract/sessions/test_stop_resume.py")
 
 
@@ -50,6 +51,8 @@ def main() -> int:
         print("dev: install one: apt-get install gcc libc6-dev, or set CC", file=sys.stderr)
         return 2
     environment = {**os.environ, "MOORAGE_TEST_CLUSTER": "1"} if options.cluster else dict(os.environ)
+    if options.faults:
+        environment["MOORAGE_FAULT_RUNS"] = options.faults
     codes = [run(part, environment) for part in chosen]
     for part, code in zip(chosen[:-1], codes[:-1], strict=True):
         if code != 0:
@@ -81,9 +84,11 @@ def have_kubectl() -> bool:
 
 
 def parts(options: Options, root: Path, *, kubectl: bool = False) -> list[Part]:
-    """Words for pytest mean: only pytest. ``--mutants`` means: only the mutants."""
+    """Words for pytest mean: only pytest. ``--mutants`` and ``--faults`` mean: only these."""
     if options.mutants:
         return [mutants(options)]
+    if options.faults:
+        return faults(options)
     if options.pytest:
         return [pytest(options)]
     chosen = []
@@ -121,6 +126,15 @@ def mutants(options: Options) -> Part:
     names = (options.mutant,) if options.mutant else ()
     cluster = ("--cluster",) if options.cluster else ()
     return Part("mutants", (sys.executable, "-m", "tools.mutants", *cluster, *names))
+
+
+def faults(options: Options) -> list[Part]:
+    """Schedules of faults: in the embedded cluster, and in a proxy before the real API servers."""
+    words = (sys.executable, "-m", "pytest")
+    return [
+        Part("faults in the embedded cluster", (*words, "tests/faults", *options.pytest)),
+        Part("faults on the way to a real one", (*words, "--cluster", PROXY, *options.pytest)),
+    ]
 
 
 def pytest(options: Options) -> Part:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+FAULTS = "200"
+"""Schedules of faults, where ``--faults`` names no number."""
+
 
 @dataclass(frozen=True)
 class Options:
-    """What to run. ``mutants``: only these, or only the one ``mutant``; ``in_ci``: all there is."""
+    """What to run. ``mutants``: only these, or only the one ``mutant``; ``faults``: only the schedules of
+    faults, so many of each ("" for everything else); ``in_ci``: all there is."""
 
     in_ci: bool
     cluster: bool
@@ -16,14 +20,16 @@ class Options:
     mutants: bool
     mutant: str
     pytest: tuple[str, ...]
+    faults: str = ""
 
 
 def parse(words: Sequence[str], environment: Mapping[str, str]) -> Options:
-    """The word after ``--mutants`` names one, unless it is an option or a path."""
+    """The word after ``--mutants`` names one, unless it is an option or a path; that after ``--faults`` is a
+    number."""
     in_ci = environment.get("CI", "").lower() == "true"
-    found = {"--cluster": in_ci, "--service": False, "--mutants": False}
+    found = {"--cluster": in_ci, "--service": False, "--mutants": False, "--faults": False}
     rest: list[str] = []
-    mutant = ""
+    mutant = faults = ""
     remaining = list(words)
     while remaining:
         word = remaining.pop(0)
@@ -33,7 +39,10 @@ def parse(words: Sequence[str], environment: Mapping[str, str]) -> Options:
         found[word] = True
         if word == "--mutants" and remaining and is_name(remaining[0]):
             mutant = remaining.pop(0)
-    return Options(in_ci, found["--cluster"], found["--service"], found["--mutants"], mutant, tuple(rest))
+        if word == "--faults":
+            faults = remaining.pop(0) if remaining and remaining[0].isdigit() else FAULTS
+    tiers = in_ci, found["--cluster"], found["--service"], found["--mutants"]
+    return Options(*tiers, mutant, tuple(rest), faults)
 
 
 def is_name(word: str) -> bool:
