@@ -125,11 +125,13 @@ class _Shot:
 
 
 class Armed(NoFaults):
-    """The faults of one cluster. ``verb`` is the one under way; ``fired`` counts what happened."""
+    """The faults of one cluster. ``verb`` is the one under way; ``fired`` counts what happened, ``made``
+    holds the calls that were made (verb, call)."""
 
     def __init__(self) -> None:
         self.verb = ""
         self.fired: Counter[Triple] = Counter()
+        self.made: set[tuple[str, str]] = set()
         self._shots: list[_Shot] = []
         self._cluster: EmbeddedCluster | None = None
 
@@ -152,6 +154,11 @@ class Armed(NoFaults):
         if self._cluster is not None:
             strike.begin()
         return strike
+
+    @property
+    def strikes(self) -> list[Strike]:
+        """Those that were armed and are not forgotten."""
+        return [shot.strike for shot in self._shots]
 
     def calm(self) -> None:
         """Nothing more goes wrong; what already stands (a silent watch) is not taken back."""
@@ -176,6 +183,7 @@ class Armed(NoFaults):
                 yield strike
 
     async def request(self, call: Call) -> Answer | None:
+        self.made.add((self.verb, call_name(call)))
         for strike in self._for(call_name(call), call):
             instead = await strike.request(call)
             if instead is not None:
@@ -219,6 +227,7 @@ class Armed(NoFaults):
 
     def surround(self, client: Surroundings) -> None:
         """Change a client's surroundings before it connects."""
+        self.made.add((self.verb, CONNECT))
         for strike in self._for(CONNECT):
             strike.surround(client)
 

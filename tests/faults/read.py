@@ -6,6 +6,7 @@ lists from a watch cache, reads that ask for any version, and watches. So the st
 
 from __future__ import annotations
 
+import random
 import uuid
 
 from moorage.core.kinds import Json
@@ -51,7 +52,12 @@ class NotYetThere(Strike):
 
 
 class Swapped(Strike):
-    """Between this read and whatever follows it, the object is replaced by somebody else's of that name."""
+    """Between this read and whatever follows it, the object is replaced by somebody else's of that name.
+    ``made``: (plural, what stands there now, UID of what stood there)."""
+
+    def __init__(self, rng: random.Random, times: int = 1) -> None:
+        super().__init__(rng, times)
+        self.made: list[tuple[str, Json, str]] = []
 
     async def response(self, call: Call, answer: Answer) -> Answer:
         assert self.cluster is not None
@@ -60,11 +66,9 @@ class Swapped(Strike):
         if answer.status == 200 and old is not None:
             self.hit(call)
             store.remove(key(resource_of(call)), where)
-            self.foreign = store.put(key(resource_of(call)), where, foreign(old))
+            new = store.put(key(resource_of(call)), where, foreign(old))
+            self.made.append((call.resource, new, old["metadata"]["uid"]))
         return answer
-
-    foreign: Json | None = None
-    """What stands there now, for whoever judges that it is left alone."""
 
 
 def foreign(old: Json) -> Json:

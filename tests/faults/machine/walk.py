@@ -1,0 +1,276 @@
+"""One run: a person's commands, some of them under faults, and the laws after each of them.
+
+A run is data (``Step``s), so that it can be played again and made shorter. What ends it is always the same:
+the faults stop, the session settles, a second look writes nothing, and it can be removed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from moorage.core.errors import MoorageError, NotFound
+from moorage.core.kinds import Json
+from moorage.core.session import Desired, Phase, Session
+from moorage.ports.link import Output
+from moorage.sessions.verbs import Verbs
+from moorage.store import open_store
+from tests.faults.machine import laws
+from tests.faults.machine.verbs import QUITS, VERBS, Shape
+from tests.faults.machine.world import GIVEN, NAME, Place, World
+from tests.faults.read import Swapped
+from tests.faults.table import KNOBS
+
+LIMIT = 3600.0
+"""Seconds in which any command must have ended (of a clock that runs only while something happens)."""
+REMOVALS = ("rm", "rm --force", "archive")
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A knob, the call it waits for, and how often it fires."""
+
+    knob: str
+    call: str
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command under faults. ``seed``: of what the knobs draw."""
+
+    verb: str
+    shots: tuple[Shot, ...] = ()
+    seed: int = 0
+
+
+@dataclass
+class Walk:
+    """A run under way. ``broken``: the laws that did not hold, in words."""
+
+    place: Place
+    shape: Shape
+    steps: list[Step] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    removal_wished: bool = False
+    owned: set[str] = field(default_factory=set)
+    _dressed: bool = False
+
+    @property
+    def world(self) -> World:
+        return self.place.world
+
+    def begin(self) -> None:
+        """Put strangers beside: a Pod, and the claim that a person made."""
+        waiting = {"schedulingGates": [{"name": "test/never"}]}
+        container = {"name": "c", "image": "localhost/none:1"}
+        pod = {"metadata": {"name": "foreign"}, "spec": {**waiting, "containers": [container]}}
+        self.place.stranger("pods", pod)
+        self.place.stranger("persistentvolumeclaims", _claim(GIVEN, {}))
+
+    async def do(self, step: Step) -> BaseException | None:
+        """One command; what it raised, if that is an error of the product's own tree."""
+        self.steps.append(step)
+        armed, rng = self.world.armed, random.Random(step.seed)
+        self.world.node.quits.pop(self.place.namespace, None)
+        if step.verb == "run":
+            self.world.node.quits[self.place.namespace] = QUITS
+        self.removal_wished |= step.verb in REMOVALS
+        armed.verb = step.verb
+        for shot in step.shots:
+            armed.arm(KNOBS[shot.knob], rng, call=shot.call, times=shot.times)
+        before = len(self.world.log)
+        raised = await self._command(step.verb, VERBS[step.verb])
+        self._note_swaps()
+        armed.calm()
+        armed.forget()
+        armed.verb = ""
+        self._judge(step, self._log(before))
+        await self._dress()
+        return raised
+
+    async def _command(
+        self, what: str, act: Callable[[Verbs, Shape], object], strict: bool = False
+    ) -> BaseException | None:
+        try:
+            async with asyncio.timeout(LIMIT), self.place.command() as verbs:
+                await act(verbs, self.shape)  # type: ignore[misc]
+        except TimeoutError:
+            self.broken.append(f"{what} did not end within {LIMIT:.0f} s")
+        except MoorageError as error:
+            if strict:
+                self.broken.append(f"{what} fails although nothing is wrong any more: {error.message}")
+            return error
+        except Exception as error:
+            self.broken.append(f"{what} ended with {type(error).__name__}: {error}")
+            return error
+        return None
+
+    def _log(self, since: int) -> list[laws.Asked]:
+        asked = laws.read(self.world.log[since:])
+        return [one for one in asked if one.namespace in ("", self.place.namespace) or one.plural == "nodes"]
+
+    def _note_swaps(self) -> None:
+        """What a fault has put in the place of ours is somebody else's from now on."""
+        for strike in self.world.armed.strikes:
+            if isinstance(strike, Swapped):
+                for plural, obj, gone in strike.made:
+                    self.owned.discard(gone)
+                    self.place.strangers.append((plural, obj["metadata"]["name"], obj["metadata"]["uid"]))
+
+    def _judge(self, step: Step, log: list[laws.Asked]) -> None:
+        stored = {plural: self.place.objects(plural) for plural in laws.OBJECTS}
+        strangers = self.place.strangers
+        found = itertools.chain(
+            laws.deletes_are_proved(log),
+            laws.reads_are_recent(log),
+            laws.one_live_pod(stored["pods"], {uid for _, _, uid in strangers}),
+            laws.strangers_are_left_alone(strangers, stored, log),
+            laws.claims_are_kept(
+                self.owned,
+                stored["persistentvolumeclaims"],
+                log,
+                removal_wished=self.removal_wished,
+            ),
+        )
+        self.broken += [f"{step.verb}: {what}" for what in found]
+        self.owned |= self._ours(stored["persistentvolumeclaims"])
+
+    def _ours(self, claims: dict[str, Json]) -> set[str]:
+        foreign = {uid for _, _, uid in self.place.strangers}
+        uids = {claim["metadata"]["uid"] for claim in claims.values()}
+        return set() if self.removal_wished else uids - foreign
+
+    async def record(self) -> Session | None:
+        """What the store has of the session."""
+        store = await open_store(self.place.folder / "data")
+        try:
+            return await store.sessions.get(NAME)
+        except NotFound:
+            return None
+        finally:
+            await store.close()
+
+    async def _dress(self) -> None:
+        """Once the labels of ours are known: strangers with all of them."""
+        session = None if self._dressed else await self.record()
+        if session is None:
+            return
+        self._dressed = True
+        ours = session.identity
+        ids = ("install", "executor", "profile", "task", "session")
+        labels = {f"moorage.dev/{name}-id": getattr(ours, f"{name}_id") for name in ids}
+        labels["app.kubernetes.io/managed-by"] = "moorage"
+        spec = {"schedulingGates": [{"name": "test/never"}], "containers": [{"name": "agent", "image": "x"}]}
+        self.place.stranger("pods", {"metadata": {"name": "twin", "labels": labels}, "spec": spec})
+        self.place.stranger("persistentvolumeclaims", _claim("twin", labels))
+
+    async def state(self) -> str:
+        """Where the session stands, in the words of ``verbs.BY_STATE``."""
+        session = await self.record()
+        if session is None or session.state.phase is Phase.DELETED:
+            return "none"
+        steady = session.seen_intent >= session.intent.number
+        match session.state.phase:
+            case Phase.RUNNING if steady:
+                return "running"
+            case Phase.PRESERVED if steady:
+                return "paused" if session.state.pod == "released" else "stopped"
+            case Phase.ARCHIVED:
+                return "archived"
+        return "other"
+
+    async def settle(self) -> None:
+        """The faults have stopped: what was wished comes true, a second look writes nothing, and all of it
+        can be removed."""
+        self.world.node.quits.pop(self.place.namespace, None)
+        self._clear_the_way()
+        session = await self.record()
+        if session is not None and session.state.phase is not Phase.DELETED:
+            verb = {Desired.DELETED: "rm", Desired.ARCHIVED: "archive"}.get(session.intent.desired, "resume")
+            raised = await self._calm(verb)
+            if verb == "resume" and raised is None:
+                await self._quiet("resume")
+                await self._output_is_whole()
+            session = await self.record()
+        if session is not None and session.state.phase is not Phase.DELETED:
+            self.removal_wished = True
+            await self._calm("rm")
+        self._nothing_is_left()
+
+    def _clear_the_way(self) -> None:
+        """A person removes what stands under our names, as the message of NameBlocked says."""
+        store = self.world.cluster.store
+        known = {"foreign", "twin", GIVEN}
+        for plural, name, uid in [one for one in self.place.strangers if one[1] not in known]:
+            found = self.place.objects(plural).get(name)
+            if found is not None and found["metadata"]["uid"] == uid:
+                kinds = self.world.cluster.registry.kinds.find("", "v1", plural)
+                assert kinds is not None
+                store.remove(kinds.key, (self.place.namespace, name))
+            self.place.strangers.remove((plural, name, uid))
+
+    async def _calm(self, verb: str) -> BaseException | None:
+        """One command that nothing disturbs."""
+        self.removal_wished |= verb in REMOVALS
+        before = len(self.world.log)
+        raised = await self._command(f"{verb} (calm)", VERBS[verb], strict=True)
+        self._judge(Step(f"{verb} (calm)"), self._log(before))
+        return raised
+
+    async def _quiet(self, verb: str) -> None:
+        before, pods = len(self.world.log), _uids(self.place.objects("pods"))
+        await self._command(f"{verb} (again)", VERBS[verb], strict=True)
+        log = self._log(before)
+        if wrote := laws.writes(log):
+            self.broken.append(f"{verb} again writes, although nothing has changed: {wrote}")
+        if _uids(self.place.objects("pods")) != pods:
+            self.broken.append(f"{verb} again has changed the Pods")
+
+    async def _output_is_whole(self) -> None:
+        """Each start of the agent stands once in the transcript, in order, and none is missing in silence."""
+        text, gaps = b"", 0
+        async with self.place.command() as verbs:
+            async for item in verbs.logs(NAME):
+                if isinstance(item, Output):
+                    text += item.data
+                else:
+                    gaps += 1
+        starts = [int(number) for number in re.findall(rb"start (\d+)\n", text)]
+        if starts != sorted(set(starts)):
+            self.broken.append(f"output was told twice or in disorder: {text!r}")
+
+    def _nothing_is_left(self) -> None:
+        foreign = {uid for _, _, uid in self.place.strangers}
+        for plural in laws.OBJECTS:
+            left = _uids(self.place.objects(plural)) - foreign
+            if left:
+                self.broken.append(f"{plural} are left after the removal: {sorted(left)}")
+
+
+def _claim(name: str, labels: dict[str, str]) -> Json:
+    amount = {"requests": {"storage": "1Mi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": amount, "storageClassName": "standard"}
+    return {"metadata": {"name": name, "labels": labels}, "spec": spec}
+
+
+def _uids(objects: dict[str, Json]) -> set[str]:
+    return {obj["metadata"]["uid"] for obj in objects.values()}
+
+
+async def play(world: World, shape: Shape, steps: Iterable[Step]) -> list[str]:
+    """A whole run of fixed steps; the laws that were broken."""
+    place = await world.place()
+    walk = Walk(place, shape)
+    try:
+        walk.begin()
+        for step in steps:
+            await walk.do(step)
+        await walk.settle()
+    finally:
+        place.left()
+    return walk.broken
