@@ -62,6 +62,46 @@ async def test_forced_it_names_what_may_be_left_and_removes_the_record_alone(sta
     await gone(stage, session)
 
 
+@pytest.mark.parametrize(
+    ("force", "end"),
+    [
+        (True, "no answer within 30 s: the record alone goes, with output and history"),
+        (False, "no answer within 30 s: nothing is removed"),
+    ],
+)
+async def test_a_dry_run_says_what_is_on_record_since_when_and_how_it_would_end(
+    stage: Stage, force: bool, end: str
+) -> None:
+    session = await stage.running()
+    lose(stage)
+    plan = await stage.verbs.remove("calm-cove", stage.said.append, force=force, dry_run=True)
+    assert plan.deletes == ()
+    why, pod, claim, last = plan.keeps
+    assert "Connection refused" in why
+    for line, known in zip((pod, claim), objects(session), strict=True):
+        assert known in line
+        assert (
+            ": on record, running since 2027-01-15T08:00:00Z; would be looked for, and deleted only" in line
+        )
+    assert last == end
+    assert (await stage.record()).intent.number == 2, "a dry run puts no wish on record"
+
+
+async def test_a_dry_run_tells_a_removal_that_was_asked_for_before(stage: Stage) -> None:
+    await stage.running()
+    lose(stage)
+    await given_up(stage, stage.verbs.remove("calm-cove", stage.said.append), stage.parts.patience)
+    plan = await stage.verbs.remove("calm-cove", stage.said.append, dry_run=True)
+    assert "to be deleted since 2027-01-15T08:00:00Z: asked for, not finished" in plan.keeps
+
+
+async def test_a_dry_run_that_is_refused_says_that_nothing_would_go(stage: Stage) -> None:
+    await stage.running()
+    lose(stage, EXPIRED)
+    plan = await stage.verbs.remove("calm-cove", stage.said.append, force=True, dry_run=True)
+    assert plan.keeps[-1] == "a refusal is an answer: nothing is removed until the right is granted"
+
+
 async def test_unforced_it_stays_and_the_way_out_is_told(stage: Stage) -> None:
     await stage.running()
     lose(stage)

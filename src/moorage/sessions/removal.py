@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from datetime import UTC, datetime
 
 from moorage.core.errors import MoorageError
 from moorage.core.kinds import CLAIMS, PODS
 from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans.observation import ClaimSeen, PodSeen, Verdict
-from moorage.core.session import IssuedNonce, Session, WorkspaceMode, change
+from moorage.core.session import Desired, IssuedNonce, Session, WorkspaceMode, change
 from moorage.engine.observe import Observer
 from moorage.ports.sessions import Removal
 from moorage.ports.store import Lease
 from moorage.sessions.parts import Parts
+from moorage.sessions.unreadable import may_be_left
 
 LATE = 600.0
 """Seconds after which a create without an answer is looked for once more. Nothing is sent later than
@@ -31,8 +33,9 @@ ANSWERS = (Verdict.ADOPTABLE, Verdict.ALTERED)
 """What proves that an object is the answer to a create of ours."""
 
 
-async def planned(parts: Parts, session: Session) -> Removal:
-    """What ``rm`` would do to the cluster, as it stands now."""
+async def planned(parts: Parts, session: Session, *, force: bool = False) -> Removal:
+    """What ``rm`` would do to the cluster, as it stands now; where that cannot be seen, what is on record,
+    what would be tried, and how it ends without an answer."""
     try:
         observer = Observer(await parts.executors.of(session), parts.clock)
         match await observer.same_cluster(session.inventory):
@@ -41,11 +44,13 @@ async def planned(parts: Parts, session: Session) -> Removal:
             case Present(False):
                 return Removal(session.name, (), ("unknown: this is not the recorded cluster or namespace",))
             case Unknown(why):
-                return Removal(session.name, (), (f"unknown: {why}",))
+                return _unseen(parts, session, why, force, denied=_denied(observer))
         pod = await observer.pod(session)
         claim: Observed[ClaimSeen] = pod if isinstance(pod, Unknown) else await observer.claim(session)
+        if isinstance(pod, Unknown):
+            return _unseen(parts, session, pod.why, force, denied=_denied(observer))
     except MoorageError as error:
-        return Removal(session.name, (), (f"unknown: {error.message}",))
+        return _unseen(parts, session, error.message, force)
     inventory = session.inventory
     given = inventory.snapshot.workspace.mode is not WorkspaceMode.MANAGED_PVC
     kept = _why_kept(pod)
@@ -57,6 +62,31 @@ async def planned(parts: Parts, session: Session) -> Removal:
     fates = [fate for fate in (of_pod, of_claim) if fate is not None]
     deletes = tuple(line for line, goes in fates if goes)
     return Removal(session.name, deletes, tuple(line for line, goes in fates if not goes))
+
+
+def _denied(observer: Observer) -> bool:
+    failure = observer.failure
+    return failure is not None and failure.problem.http_status in (401, 403)
+
+
+def _unseen(parts: Parts, session: Session, why: str, force: bool, *, denied: bool = False) -> Removal:
+    """The cluster does not tell. Nothing is deleted unseen: so all of it is kept until it was seen."""
+    state, intent = session.state, session.intent
+    known = f"on record, {state.phase.value} since {_moment(state.since)}"
+    fate = "would be looked for, and deleted only if it is still that one"
+    lines = [f"unknown: {why}", *(f"{line}: {known}; {fate}" for line in may_be_left(session))]
+    if intent.desired in (Desired.ARCHIVED, Desired.DELETED):
+        lines.append(f"to be {intent.desired.value} since {_moment(intent.at)}: asked for, not finished")
+    if denied:
+        lines.append("a refusal is an answer: nothing is removed until the right is granted")
+    else:
+        then = "the record alone goes, with output and history" if force else "nothing is removed"
+        lines.append(f"no answer within {parts.patience:.0f} s: {then}")
+    return Removal(session.name, (), tuple(lines))
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _fate(what: str, seen: Observed[PodSeen] | Observed[ClaimSeen], kept: str) -> tuple[str, bool] | None:

@@ -141,7 +141,7 @@ class Verbs:
             session = await self._get(name)
         except StoreError:
             return await unreadable.remove(self._parts, name, report, force=force, dry_run=dry_run)
-        planned = await removal.planned(self._parts, session)
+        planned = await removal.planned(self._parts, session, force=force)
         if dry_run:
             return planned
         try:
