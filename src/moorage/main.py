@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from moorage.cli.wiring import ContextShown, GlobalOptions, SettingInForce, Versions
 
 if TYPE_CHECKING:
+    from moorage.core.errors import MoorageError
     from moorage.own_cluster import OwnCluster
     from moorage.ports.cluster import Cluster
     from moorage.ports.sessions import SessionVerbs
@@ -128,9 +129,11 @@ class Composition:
 
         async def connect(config: ExecutorConfig) -> Cluster:
             if config.embedded:
+                if options.act_as:
+                    raise _one_person(options.act_as)
                 await own.use()
                 config = own.built_in().config
-            return self.connect(config, settings, terminal=not options.no_input)
+            return self.connect(config, settings, terminal=not options.no_input, act_as=options.act_as)
 
         executors = Executors(
             store,
@@ -164,7 +167,9 @@ class Composition:
 
         return await open_store(settings.data_dir, secret_key=settings.secret_key)
 
-    def connect(self, config: ExecutorConfig, settings: Settings, *, terminal: bool) -> Cluster:
+    def connect(
+        self, config: ExecutorConfig, settings: Settings, *, terminal: bool, act_as: str = ""
+    ) -> Cluster:
         """A cluster, not yet connected. The crash tests put their own around it."""
         from moorage import kube
 
@@ -176,8 +181,19 @@ class Composition:
             config.namespace,
             settings.request_timeout,
             terminal=terminal,
+            act_as=act_as,
             environ={**self._environ, "KUBECONFIG": config.kubeconfig},
         )
+
+
+def _one_person(act_as: str) -> MoorageError:
+    from moorage.core.errors import UsageError
+
+    return UsageError(
+        f"the embedded cluster is for one person and knows no {act_as}",
+        field="--as",
+        hint="name a cluster with --context, or leave out --as",
+    )
 
 
 def _flags(options: GlobalOptions) -> dict[str, object]:

@@ -34,6 +34,7 @@ from moorage.core.session import (
 )
 from moorage.ports.link import ExitStatus, FileEntry, Gap, LeftOut, Output, ProcessSpec
 from moorage.ports.sessions import (
+    Caller,
     Check,
     ConnectionTest,
     Evidence,
@@ -42,6 +43,7 @@ from moorage.ports.sessions import (
     Progress,
     Removal,
     Report,
+    Rights,
     SessionView,
 )
 from moorage.ports.store import SessionEvent
@@ -104,6 +106,16 @@ def make_view(name: str = "brisk-otter", word: str = "Running", **fields: Any) -
     return SessionView(session=make_session(name, **fields), **(values | own))
 
 
+CALLER = Caller(
+    "jane",
+    ("dev", "system:authenticated"),
+    "kind-dev",
+    "agents",
+    "https://cluster.example",
+    (Rights("pods", ("get", "list"), ("create",)), Rights("pods/exec", ("get", "create"), ())),
+)
+
+
 @dataclass
 class Scripted:
     """The verbs. Fields are the script; ``calls`` is what was asked, in order. ``failures``: errors to
@@ -133,6 +145,7 @@ class Scripted:
     tar_error: MoorageError | None = None
     left_out: LeftOut = field(default_factory=LeftOut)
     checks: Sequence[Check] = ()
+    caller: Caller = CALLER
     history: Sequence[SessionEvent] = ()
     warnings: Sequence[Progress] = ()
     objects: Sequence[Json] = ()
@@ -314,6 +327,10 @@ class Scripted:
         self.request = profile
         self.note("doctor")
         return ConnectionTest("v1.36.3", "agents", tuple(self.checks))
+
+    async def whoami(self) -> Caller:
+        self.note("whoami")
+        return self.caller
 
     async def isolation(self) -> str:
         return self.isolated

@@ -101,6 +101,8 @@ CASES = [
         for flag in (("--context", "c"), ("--kubeconfig", "k"), ("--request-timeout", "9s"))
     ),
     Case(("ls",), ("--data-dir", "d")),
+    Case(("ls",), ("--as", "jane")),
+    Case(("whoami",), ("-o", "json")),
     Case(("rm", NAME), ("--no-input",)),
 ]
 

@@ -171,3 +171,17 @@ def test_a_namespace_alone_needs_no_kubeconfig_to_list_what_is_on_record(
     environ["KUBECONFIG"] = "/nowhere/config"
     assert run_cli(["ls", "-n", "ai"], Composition(environ)) == 0
     assert capfd.readouterr().err == "no sessions in namespace ai\n"
+
+
+def test_the_embedded_cluster_is_not_asked_as_somebody_else(
+    environ: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["run", "--as", "jane", "--", "true"], Composition(environ)) == 2
+    assert "is for one person and knows no jane" in capfd.readouterr().err
+
+
+def test_whoami_starts_no_embedded_cluster(
+    environ: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["whoami"], Composition(environ)) == 3
+    assert "the embedded cluster does not run now" in capfd.readouterr().err

@@ -62,9 +62,10 @@ class Api:
         return path
 
     def cluster(
-        self, user: dict[str, Any] | None = None, *, timeout: float = 10.0, **cluster: Any
+        self, user: dict[str, Any] | None = None, *, timeout: float = 10.0, act_as: str = "", **cluster: Any
     ) -> kube.KubeCluster:
-        made = kube.connect(str(self.kubeconfig(user, **cluster)), None, None, timeout, environ={})
+        config = str(self.kubeconfig(user, **cluster))
+        made = kube.connect(config, None, None, timeout, act_as=act_as, environ={})
         self._clusters.append(made)
         return made
 

@@ -338,6 +338,23 @@ async def test_a_redirect_is_not_followed(api: Any) -> None:
     assert len(api.requests) == 1
 
 
+async def test_a_user_that_was_typed_stands_in_place_of_the_kubeconfigs(api: Any, answer: Any) -> None:
+    user = {"as": "jane", "as-groups": ["a"], "token": "t"}
+    api.on("GET", "/api/v1/namespaces/n", answer({"metadata": {"name": "n", "uid": "u"}}))
+    await api.cluster(user, act_as="joe").get(NAMESPACES, "n")
+    headers = api.requests[0][0].headers
+    assert headers.getall("Impersonate-User") == ["joe"]
+    assert "Impersonate-Group" not in headers
+    assert headers["Authorization"] == "Bearer t"
+
+
+@pytest.mark.parametrize("name", ["jo\r\ne", "j\u00f6"])
+def test_a_user_that_no_header_can_carry_is_refused_before_anything_is_sent(api: Any, name: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        api.cluster(act_as=name)
+    assert refused.value.field == "--as"
+
+
 async def test_impersonation_is_asked_for_with_every_group(api: Any, answer: Any) -> None:
     user = {"as": "jane", "as-groups": ["a", "b"], "as-user-extra": {"scopes/x": ["view"]}}
     api.on("GET", "/api/v1/namespaces/n", answer({"metadata": {"name": "n", "uid": "u"}}))

@@ -68,6 +68,7 @@ def context_words(call: Call) -> list[str]:
         "--context": options.context,
         "--kubeconfig": options.kubeconfig,
         "--namespace": options.namespace,
+        "--as": options.act_as,
         "--data-dir": options.data_dir,
     }
     return [word for flag, value in flags.items() if value for word in (flag, value)]

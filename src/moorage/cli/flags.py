@@ -44,6 +44,12 @@ def global_flags() -> list[click.Option]:
             help="Namespace (default: the context's own); alone, of the current context.",
         ),
         GlobalFlag(
+            ["--as", "act_as"],
+            metavar="USER",
+            default="",
+            help="Act as this user of the cluster (default: as ourselves).",
+        ),
+        GlobalFlag(
             ["--request-timeout"],
             metavar="TIME",
             type=REQUEST_TIMEOUT,

@@ -12,7 +12,7 @@ from moorage.cli.reasons import why
 from moorage.core.session import AgentExit, Diagnosis, Session
 from moorage.core.workload import pod_labels
 from moorage.ports.link import ExitStatus
-from moorage.ports.sessions import Check, ConnectionTest, Removal, SessionView
+from moorage.ports.sessions import Caller, Check, ConnectionTest, Removal, SessionView
 from moorage.ports.store import SessionEvent
 
 
@@ -123,6 +123,22 @@ def removal_object(removal: Removal) -> dict[str, Any]:
         "name": removal.session,
         "deletes": list(removal.deletes),
         "keeps": list(removal.keeps),
+    }
+
+
+def caller_object(caller: Caller) -> dict[str, Any]:
+    return {
+        "kind": "Identity",
+        "name": caller.user,
+        "user": caller.user,
+        "groups": list(caller.groups),
+        "context": caller.context,
+        "namespace": caller.namespace,
+        "server": caller.server,
+        "rights": [
+            {"resource": one.resource, "verbs": list(one.verbs), "missing": list(one.missing)}
+            for one in caller.rights
+        ],
     }
 
 

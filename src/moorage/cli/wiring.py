@@ -22,6 +22,7 @@ class GlobalOptions:
     context: str = ""
     kubeconfig: str = ""
     namespace: str = ""
+    act_as: str = ""
     request_timeout: float | None = None
     data_dir: str = ""
     output: str = ""

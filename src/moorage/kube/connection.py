@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib.metadata
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
+from moorage.core.errors import UsageError
 from moorage.kube import in_cluster
 from moorage.kube import kubeconfig as kubeconfigs
 from moorage.kube.access import Access
@@ -27,20 +29,23 @@ def connect(
     request_timeout: float = REQUEST_TIMEOUT,
     *,
     terminal: bool = False,
+    act_as: str = "",
     environ: Environment | None = None,
 ) -> KubeCluster:
     """A cluster by kubeconfig.
 
     ``kubeconfig`` None: the ``KUBECONFIG`` list, else ``~/.kube/config``. ``context`` None: the
     current context. ``namespace`` None: the context's, else ``default``. ``terminal``: a credential
-    plugin may talk to the person at our terminal. Raises NotFound, UsageError or DocumentError.
+    plugin may talk to the person at our terminal. ``act_as``: a user to impersonate, in place of what the
+    kubeconfig says of that, as kubectl's ``--as``. Raises NotFound, UsageError or DocumentError.
     """
     env = os.environ if environ is None else environ
-    target = kubeconfigs.load(kubeconfig, context, namespace, env)
+    _check_user(act_as)
+    target = _acting(kubeconfigs.load(kubeconfig, context, namespace, env), act_as)
 
     def reload() -> Target:
         # By the name it had: switching the current context must not move a running process.
-        return kubeconfigs.load(kubeconfig, target.context, namespace, env)
+        return _acting(kubeconfigs.load(kubeconfig, target.context, namespace, env), act_as)
 
     return _cluster(target, reload, env, request_timeout, terminal)
 
@@ -55,6 +60,17 @@ def connect_in_cluster(
     env = os.environ if environ is None else environ
     target = in_cluster.load(namespace, env)
     return _cluster(target, lambda: in_cluster.load(namespace, env), env, request_timeout, False)
+
+
+def _check_user(act_as: str) -> None:
+    if act_as and not (act_as.isascii() and act_as.isprintable()):
+        raise UsageError("the name of a user holds visible ASCII characters only", field="--as")
+
+
+def _acting(target: Target, act_as: str) -> Target:
+    if not act_as:
+        return target
+    return replace(target, login=replace(target.login, impersonate=(("Impersonate-User", act_as),)))
 
 
 def _cluster(

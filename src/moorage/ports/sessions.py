@@ -122,6 +122,28 @@ class ConnectionTest:
 
 
 @dataclass(frozen=True)
+class Rights:
+    """What our identity may do with a resource of the namespace, of what sessions need: ``pods/exec``."""
+
+    resource: str
+    verbs: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who we are to an API server. ``user`` "" where it does not say; ``context`` "" for the embedded
+    cluster."""
+
+    user: str
+    groups: tuple[str, ...]
+    context: str
+    namespace: str
+    server: str
+    rights: tuple[Rights, ...]
+
+
+@dataclass(frozen=True)
 class Removal:
     """What ``rm`` would do (dry run) or did: objects as ``pod/NAME (uid …)``."""
 
@@ -255,6 +277,10 @@ class SessionVerbs(Protocol):
     async def doctor(self, profile: LaunchRequest | None = None) -> ConnectionTest:
         """Can sessions start here? ``profile``: also one of this template and workspace. Changes nothing, and
         raises nothing: what went wrong is in the steps."""
+
+    async def whoami(self) -> Caller:
+        """By what the API server says of us. NotFound while the embedded cluster does not run: it is not
+        started for this."""
 
     async def server_version(self) -> str: ...
 

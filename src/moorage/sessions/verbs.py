@@ -12,9 +12,11 @@ from moorage.core.errors import Conflict, LinkError, MoorageError, NotFound, Sto
 from moorage.core.kinds import Json
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
+from moorage.ports.cluster import Cluster
 from moorage.ports.link import FileEntry, Gap, LeftOut, Link, Output, ProcessSpec, RemoteProcess
 from moorage.ports.sessions import (
     Attachment,
+    Caller,
     ConnectionTest,
     Evidence,
     LaunchRequest,
@@ -35,6 +37,7 @@ from moorage.sessions.parts import Parts
 from moorage.sessions.settled import already, nothing_done
 from moorage.sessions.side_links import SideLinks
 from moorage.sessions.views import glance, view, views
+from moorage.sessions.whoami import whoami
 
 COPY_LIMIT = 64 << 30
 
@@ -236,14 +239,21 @@ class Verbs:
     async def isolation(self) -> str:
         return await isolation(self._parts)
 
+    async def whoami(self) -> Caller:
+        cluster = await self._running()
+        return await whoami(cluster, self._parts.executors.chosen())
+
     async def server_version(self) -> str:
+        return (await (await self._running()).identity()).version
+
+    async def _running(self) -> Cluster:
+        """The cluster of new sessions; NotFound for an embedded one that does not run, which is left so."""
         executors = self._parts.executors
         config = executors.chosen()
         if config.embedded and executors.built_in is not None and not executors.built_in.is_running():
             hint = "the next command that needs it starts it; --context NAME names another"
             raise NotFound("the embedded cluster does not run now", hint=hint)
-        cluster = await executors.cluster(config)
-        return (await cluster.identity()).version
+        return await executors.cluster(config)
 
     async def close(self) -> None:
         await self._links.close()

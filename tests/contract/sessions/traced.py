@@ -207,8 +207,11 @@ class TracedComposition(Composition):
         store.sessions = cast("Sessions", TracedSessions(store.sessions, self._note))
         return store
 
-    def connect(self, config: ExecutorConfig, settings: Settings, *, terminal: bool) -> Cluster:
-        return TracedCluster(super().connect(config, settings, terminal=terminal), self._note)
+    def connect(
+        self, config: ExecutorConfig, settings: Settings, *, terminal: bool, act_as: str = ""
+    ) -> Cluster:
+        connected = super().connect(config, settings, terminal=terminal, act_as=act_as)
+        return TracedCluster(connected, self._note)
 
 
 def child(request: dict[str, Any]) -> int:

@@ -42,6 +42,7 @@ VERBS: Final[dict[str, Entry]] = {
     "config": Entry("config", "Show and change settings.", _OTHER),
     "down": Entry("down", "End the embedded cluster; keep what is on record.", _OTHER),
     "doctor": Entry("doctor", "Check the cluster, rights and this machine.", _OTHER),
+    "whoami": Entry("whoami", "Show who we are to the cluster, and what we may do.", _OTHER),
     "help": Entry("help", "Explain a verb.", _OTHER),
     "version": Entry("version", "Show versions of client, helper and server.", _OTHER),
     "completion": Entry("completion", "Print the completion script of a shell.", _OTHER),

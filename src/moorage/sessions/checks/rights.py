@@ -4,10 +4,12 @@ what is missing. Called by ``sessions.doctor``. Asks access reviews only.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Final
 
 from moorage.core.kinds import ACCESS_REVIEWS, Json
 from moorage.core.session import WorkspaceMode
+from moorage.ports.cluster import Cluster
 from moorage.ports.sessions import Check
 from moorage.sessions.checks.trial import Step, Trial
 from moorage.sessions.grant import RIGHTS, grant_script, right_name
@@ -37,8 +39,11 @@ def steps(trial: Trial) -> tuple[Step, ...]:
 def _step(resource: str, subresource: str, verbs: tuple[str, ...], needed: bool) -> Step:
     key = f"rights.{right_name(resource, subresource)}"
 
+    def may(trial: Trial, verb: str) -> Awaitable[bool]:
+        return allowed(trial.cluster, trial.config.namespace, resource, subresource, verb)
+
     async def work(trial: Trial) -> Check:
-        missing = [verb for verb in verbs if not await _allowed(trial, resource, subresource, verb)]
+        missing = [verb for verb in verbs if not await may(trial, verb)]
         if not missing:
             return Check(key, "ok", ", ".join(verbs))
         return Check(key, "failed" if needed else "warning", f"missing: {', '.join(missing)}", SCRIPT)
@@ -46,8 +51,9 @@ def _step(resource: str, subresource: str, verbs: tuple[str, ...], needed: bool)
     return Step(key, "ask what we may do", work)
 
 
-async def _allowed(trial: Trial, resource: str, subresource: str, verb: str) -> bool:
-    attributes: Json = {"namespace": trial.config.namespace, "verb": verb, "resource": resource}
+async def allowed(cluster: Cluster, namespace: str, resource: str, subresource: str, verb: str) -> bool:
+    """May we, by a review of our own access?"""
+    attributes: Json = {"namespace": namespace, "verb": verb, "resource": resource}
     if subresource:
         attributes["subresource"] = subresource
     review: Json = {
@@ -55,7 +61,7 @@ async def _allowed(trial: Trial, resource: str, subresource: str, verb: str) -> 
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": attributes},
     }
-    found = await trial.cluster.create(ACCESS_REVIEWS, review)
+    found = await cluster.create(ACCESS_REVIEWS, review)
     return bool((found.get("status") or {}).get("allowed"))
 
 
