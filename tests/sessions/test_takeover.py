@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,11 +12,15 @@ import pytest
 from moorage.core import owned
 from moorage.core.errors import ApiError, Conflict
 from moorage.core.kinds import CLAIMS, PODS, Resource
-from moorage.core.session import Session
-from moorage.ports.store import Owner
+from moorage.core.session import Phase, Session
+from moorage.ports.link import ExitStatus
+from moorage.ports.store import Lease, Owner
 
 from .fake_link import FakeAgent
-from .stage import Stage
+from .stage import Stage, ended
+
+HANG = 30.0
+"""Seconds after which a test says that it hangs, instead of hanging."""
 
 
 @pytest.mark.parametrize("kind", [PODS, CLAIMS], ids=lambda kind: kind.plural)
@@ -113,3 +118,40 @@ async def test_each_takeover_marks_pod_and_claim_and_a_lease_let_go_of_does_not(
         for kind in (PODS, CLAIMS):
             annotations = stage.cluster.only(kind)["metadata"]["annotations"]
             assert annotations.get(owned.FENCE_ANNOTATION) == (None if let_go else str(lease.fence + 1))
+
+
+async def test_a_verb_and_a_follower_of_one_process_do_not_take_the_session_from_each_other(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await stage.running()
+    acquire, asked = stage.store.leases.acquire, asyncio.Event()
+
+    async def noted(*args: Any, **more: Any) -> Lease | None:
+        lease = await acquire(*args, **more)
+        asked.set()
+        return lease
+
+    monkeypatch.setattr(stage.store.leases, "acquire", noted)
+    following = asyncio.create_task(stage.attend(ended))
+    async with asyncio.timeout(HANG):
+        await asked.wait()  # the follower drives from now on
+        view = await stage.verbs.reset("calm-cove", stage.said.append)
+        assert view.session.state.phase is Phase.RUNNING
+        assert view.session.inventory.pod_uid != first.inventory.pod_uid
+        await stage.verbs.stop("calm-cove", stage.said.append)
+        assert ended((await following)[-1])
+    assert any("is driven by" in said.message for said in stage.said)
+    assert [call.verb for call in stage.cluster.calls if call.plural == PODS.plural].count("create") == 2
+
+
+async def test_who_is_told_of_the_end_may_drive_the_session_at_once(stage: Stage) -> None:
+    session = await stage.running()
+    attachment = stage.verbs.attach("calm-cove")
+    stage.agent.end(ExitStatus(code=0))
+    async with asyncio.timeout(HANG):
+        async for happening in attachment.happenings():
+            if ended(happening):
+                assert await stage.store.leases.holder(session.id) == ""
+                await stage.verbs.resume("calm-cove", stage.said.append)
+    await attachment.close()
+    assert len(stage.agent.starts) == 2

@@ -70,11 +70,14 @@ async def test_the_fence_grows_with_every_holder_also_after_release(store: Store
     assert fences == sorted(set(fences))
 
 
-async def test_the_same_owner_asking_again_gets_a_new_lease_and_loses_the_old(store: Store) -> None:
-    lease = await leased(store)
-    again = await store.leases.acquire(lease.session_id, ELSEWHERE)
+async def test_two_tasks_of_one_process_do_not_take_a_live_lease_from_each_other(store: Store) -> None:
+    lease = await leased(store, owner=current_owner())
+    assert await store.leases.acquire(lease.session_id, current_owner()) is None
+    assert await store.leases.renew(lease)
+    await store.leases.renew(lease, ttl=-1.0)  # as if the first one hung
+    again = await store.leases.acquire(lease.session_id, current_owner())
     assert again is not None
-    assert again.fence > lease.fence
+    assert (again.fence > lease.fence, again.took_over) == (True, True)
     assert not await store.leases.renew(lease)
 
 

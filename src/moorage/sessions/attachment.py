@@ -146,13 +146,14 @@ class SessionAttachment:
                 self._more = False  # before the look: what is stored after it wakes us again
                 async for item in self._stored(owner.session.id):
                     yield item
-            yield self._outcome(await driving)
+            outcome = self._outcome(await driving)
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self._owner = None
             await owner.close()
+        yield outcome  # who is told of the end may drive it at once
 
     def _outcome(self, session: Session) -> Exited:
         if session.state.phase in (Phase.FAILED, Phase.LOST):

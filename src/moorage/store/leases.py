@@ -60,17 +60,17 @@ class SqlLeases:
         self._database = database
 
     async def acquire(self, session_id: str, owner: Owner, *, ttl: float = 15.0) -> Lease | None:
-        """None while somebody else's lease lives. The same owner asking again gets a new lease, and the
-        one it had before is over. ``took_over`` wherever the last owner did not let go: also what a dead one
-        had sent may still arrive. ``ttl`` in seconds of database time. NotFound: no such session."""
+        """None while a lease lives, also one of this very process: two of its tasks must not drive one
+        session. ``took_over`` wherever the last owner did not let go: also what a dead one had sent may still
+        arrive. ``ttl`` in seconds of database time. NotFound: no such session."""
 
         async def work(connection: AsyncConnection) -> Lease | None:
             row = await _locked(connection, session_id)
             if row is None:
                 raise NotFound(f"there is no session {session_id}", field=session_id)
-            other = bool(row.owner) and row.owner != str(owner)
-            dead = other and died_here(Owner(row.host, row.pid, row.started), owner)
-            if other and not dead and bool(row.alive):
+            held = bool(row.owner)
+            dead = held and died_here(Owner(row.host, row.pid, row.started), owner)
+            if held and not dead and bool(row.alive):
                 return None
             values = {"owner": str(owner), "host": owner.host, "pid": owner.pid, "started": owner.started}
             await connection.execute(
@@ -78,7 +78,7 @@ class SqlLeases:
                 .where(_columns.session_id == session_id)
                 .values(fence=row.fence + 1, expires_at=database_now() + ttl, **values)
             )
-            return Lease(session_id, row.fence + 1, str(owner), took_over=other)
+            return Lease(session_id, row.fence + 1, str(owner), took_over=held)
 
         return await self._database.write("leases.acquire", work)
 

@@ -1,0 +1,1 @@
+"""A long run of many sessions while parts of the cluster are killed and restarted: ``./dev soak``."""
