@@ -174,10 +174,10 @@ class Conductor:
 
     async def _sample(self) -> None:
         while True:
+            await asyncio.sleep(SAMPLE_EVERY)
             self.run.memory.append((round(self._elapsed, 1), round(leftovers.resident(), 2)))
             if not self._over.is_set():
                 self.run.tally.live.append(self._under_way)
-            await asyncio.sleep(SAMPLE_EVERY)
 
     async def _tell(self) -> None:
         while True:

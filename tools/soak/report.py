@@ -59,7 +59,7 @@ def _memory(memory: dict[str, Any]) -> str:
     if line is None:
         return f"at most {peak:.0f} MiB; too short a run for a slope"
     interval = f"{CONFIDENCE:.0%}: {line['low']:+.1f} to {line['high']:+.1f}"
-    minutes = f"{line['values']} minutes after the first {memory['counted_after_seconds'] / 60:.0f}"
+    minutes = f"{line['values']} minutes after the first {memory['counted_after_seconds'] / 60:g}"
     return (
         f"{line['per_hour']:+.1f} MiB an hour ({interval}; least squares through {minutes}), "
         f"from {line['at_start']:.0f} MiB, at most {peak:.0f} MiB"
