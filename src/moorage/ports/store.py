@@ -6,12 +6,15 @@ Conflict and changes nothing. Intents are written without one. Every method is o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from moorage.core.session import Intent, Session
 from moorage.ports.link import Gap, Output
+
+Allow: TypeAlias = Callable[[Sequence[Session]], None]
+"""Raises what keeps a session from coming on record beside those there are, neither deleted nor archived."""
 
 RECORD_GONE = "record_gone"
 """``details["state"]`` of a StoreError: the database was removed; no command finds its sessions any more."""
@@ -63,9 +66,11 @@ class Unreadable:
 class Sessions(Protocol):
     """Session records."""
 
-    async def add(self, session: Session, secrets: Mapping[str, bytes] | None = None) -> None:
+    async def add(
+        self, session: Session, secrets: Mapping[str, bytes] | None = None, allow: Allow | None = None
+    ) -> None:
         """Insert the record and the secrets it refers to, both or neither; Conflict when the id or the name
-        of a session not yet deleted exists."""
+        of a session not yet deleted exists. ``allow`` is asked in the same transaction."""
 
     async def get(self, name_or_id: str) -> Session:
         """By id or by name (deleted ones only by id); NotFound names the nearest existing name."""
@@ -124,8 +129,8 @@ class Leases(Protocol):
     """One owner per session, judged by database time."""
 
     async def acquire(self, session_id: str, owner: Owner, *, ttl: float = 15.0) -> Lease | None:
-        """None while somebody else's lease lives. A dead owner on this very host (pid gone, or reused)
-        is replaced at once; another host's once its lease ran out."""
+        """None while a lease lives, be it of another task of this process. A dead owner on this very host (pid
+        gone, or reused) is replaced at once; any other once its lease ran out."""
 
     async def renew(self, lease: Lease, *, ttl: float = 15.0) -> bool:
         """False when it was lost."""
