@@ -192,6 +192,8 @@ def parse(raw: dict[str, Any]) -> Event:
     """One audit event of audit.k8s.io/v1."""
     ref = raw.get("objectRef", {})
     request, answer = raw.get("requestObject") or {}, raw.get("responseObject") or {}
+    if isinstance(request, list):  # a JSON patch
+        request = {}
     preconditions = request.get("preconditions") or {}
     meta = answer.get("metadata") or {}
     details = answer.get("details") or {}
