@@ -87,6 +87,21 @@ async def test_it_has_nothing_of_ours_but_its_folder(
     assert stat.S_IMODE(detached.folder.stat().st_mode) == 0o700
 
 
+async def test_in_a_folder_that_others_could_enter_nothing_is_theirs(detached: DetachedCluster) -> None:
+    """With a Pod that runs: store, credentials, logs, sockets."""
+    detached.folder.mkdir(parents=True)
+    detached.folder.chmod(0o755)
+    await detached.use()
+    pod = await run_pod(detached, "private")
+    shim = detached.folder / "node/pods" / pod["metadata"]["uid"]
+    seen = {path: path.lstat() for folder in (detached.folder, shim) for path in (folder, *folder.iterdir())}
+    names = {path.name for path in seen}
+    assert names >= {"objects.db", "objects.db-wal", "tokens.db", "log", "shim.sock", "shim.log", "volumes"}
+    shared = {shim / "volumes", shim / "containers"}  # below a folder of 0700
+    assert {path for path, status in seen.items() if status.st_mode & 0o077} <= shared
+    assert not shim.parent.stat().st_mode & 0o077
+
+
 async def test_after_a_kill_the_next_command_finds_the_pod_still_running(detached: DetachedCluster) -> None:
     await detached.use()
     before = await run_pod(detached, "survivor")

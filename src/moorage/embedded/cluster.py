@@ -33,6 +33,7 @@ from moorage.embedded.controllers.scheduler import Scheduler
 from moorage.embedded.faults import Faults
 from moorage.embedded.identity import Identity, write_private
 from moorage.embedded.objects import LocalObjects
+from moorage.embedded.private import private_database, private_folder
 from moorage.embedded.registry.kinds import CLUSTER_ROLES, DEFINITIONS, PRIORITY_CLASSES, Kinds, key
 from moorage.embedded.registry.registry import Registry
 from moorage.embedded.seam import Node
@@ -107,7 +108,7 @@ class EmbeddedCluster:
         return lambda: self.webhooks.own.remove(hook)
 
     def _lock(self, stack: contextlib.AsyncExitStack) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self.folder)
         descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         stack.callback(os.close, descriptor)
         try:
@@ -118,6 +119,8 @@ class EmbeddedCluster:
 
     def _build(self, stack: contextlib.AsyncExitStack) -> None:
         self.identity = Identity(self.folder / "identity")
+        for name in ("objects.db", "tokens.db"):
+            private_database(self.folder / name)
         self.store = Store(self.folder / "objects.db")
         stack.callback(self.store.close)
         self.registry = Registry(self.store, Kinds(), self._now)
@@ -179,7 +182,7 @@ class EmbeddedCluster:
         def objects(component: str, process: str = "kube-controller-manager") -> LocalObjects:
             return LocalObjects(self.registry, component, manager=process)
 
-        self.volumes.mkdir(exist_ok=True)
+        self.volumes.mkdir(exist_ok=True, mode=0o700)
         manager = objects("kube-controller-manager")
         task = asyncio.create_task(
             run_all(

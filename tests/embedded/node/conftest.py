@@ -192,7 +192,6 @@ async def finish(world: World) -> None:
 def folder() -> Iterator[Path]:
     """A short path: sockets lie below it. Shims that are still there when it goes are an error."""
     path = Path(tempfile.mkdtemp(prefix="mn-"))
-    path.chmod(0o755)
     yield path
     left = [pid for pid in os.listdir("/proc") if pid.isdigit() and _names(pid, path)]
     from moorage.embedded.node.starting import remove_tree
