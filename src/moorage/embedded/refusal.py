@@ -103,9 +103,20 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 def conflict(resource: Resource, name: str, why: str = MODIFIED, *, kind: str = "") -> Refusal:
     """``kind``: as preconditions of a delete are told, by the kind and not by the resource."""
-    what = kind or group_resource(resource)
+    what = f"{kind}.{resource.group}".rstrip(".") if kind else group_resource(resource)
     message = f'Operation cannot be fulfilled on {what} "{name}": {why}'
     return Refusal(409, "Conflict", message, _details(resource, name, kind))
+
+
+def other_uid(resource: Resource, at: tuple[str, str], asked: str, found: str) -> Refusal:
+    """An update meant for another object of that name, or for one where there is none."""
+    where = f"/registry/{resource.plural}/{'/'.join(part for part in at if part)}"
+    return conflict(
+        resource,
+        at[1],
+        f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {asked}, UID in object meta: {found}",
+    )
 
 
 def bad_request(message: str) -> Refusal:
@@ -135,6 +146,20 @@ def invalid(kind: str, group: str, name: str, faults: Sequence[Fault]) -> Refusa
 def invalid_options(kind: str, *faults: Fault) -> Refusal:
     """A query parameter that cannot be, e.g. of ``ListOptions``."""
     return invalid(kind, "meta.k8s.io", "", faults)
+
+
+def unnamed(on_url: str) -> Refusal:
+    """A body that does not name its object."""
+    return bad_request(
+        f"the name of the object ({on_url} based on URL) was undeterminable: name must be provided"
+    )
+
+
+def unpatchable(shown: str, why: str) -> Refusal:
+    """What a patch makes of an object is none of its kind."""
+    message = f'Invalid value: "{shown}": {why}'
+    cause = {"reason": "FieldValueInvalid", "message": message, "field": "patch"}
+    return Refusal(422, "Invalid", f' "" is invalid: patch: {message}', {"causes": [cause]})
 
 
 def rejected() -> Refusal:

@@ -15,13 +15,18 @@ from moorage.core.document.read import read_document
 from moorage.core.kinds import Json
 from moorage.embedded.api import protobuf
 from moorage.embedded.faults import Answer
-from moorage.embedded.refusal import Refusal, bad_request, unsupported_media
+from moorage.embedded.refusal import Refusal, bad_request
 from moorage.embedded.registry.fields import Repeated
 
+_UNKNOWN_FORMAT = (
+    "the body of the request was in an unknown format - accepted media types include: application/json, "
+    "application/yaml, application/vnd.kubernetes.protobuf"
+)
 LIMIT = 3 * 1024 * 1024
 _JSON = frozenset({"", "application/json", "*/*"})
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
-_YAML = frozenset({"application/yaml", "application/apply-patch+yaml", "application/apply-patch"})
+_YAML = "application/yaml"
+_GO_TYPES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 encode = msgspec.json.Encoder().encode
 
 
@@ -30,25 +35,67 @@ def too_large() -> Refusal:
     return Refusal(413, "RequestEntityTooLarge", message, {})
 
 
-def read_body(body: bytes, content_type: str) -> Any:
-    """A request's body. Raises Refusal 400 or 415."""
+def go_type(value: Any) -> str:
+    """What Go's JSON decoder calls a value."""
+    return _GO_TYPES.get(type(value), "null")
+
+
+def read_body(body: bytes, content_type: str, kind: str = "") -> Any:
+    """A request's body; ``kind``: of which object, where it must be one. Raises Refusal 400 or 415."""
     if content_type == _PROTOBUF:
         try:
             return protobuf.decode(body)
         except protobuf.NotProtobuf as error:
             raise Refusal(415, "UnsupportedMediaType", str(error), {}) from None
-    if content_type in _YAML and not body.lstrip().startswith((b"{", b"[")):
-        document = read_document(body)
-        if document.root is None or document.problems:
-            why = document.problems[0].message if document.problems else "empty"
-            raise bad_request(f"error decoding YAML: {why}")
-        return plain(document.root)
-    if content_type not in _JSON and content_type not in _YAML and not content_type.endswith("+json"):
-        raise unsupported_media()
+    if content_type == _YAML and not body.lstrip().startswith((b"{", b"[")):
+        return read_yaml(body)
+    if content_type not in _JSON and content_type != _YAML:
+        raise Refusal(415, "UnsupportedMediaType", _UNKNOWN_FORMAT)
+    try:
+        return read_json(body)
+    except NotJson as error:
+        raise unrecognized(kind, str(error)) from None
+
+
+class NotJson(Exception):
+    """The words of Go's JSON decoder."""
+
+
+def read_json(body: bytes) -> Any:
+    """JSON that remembers repeated keys. Raises NotJson."""
     try:
         return json.loads(body, object_pairs_hook=_pairs, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        if error.pos >= len(error.doc.rstrip()):
+            raise NotJson("unexpected end of JSON input") from None
+        found = f"invalid character '{error.doc[error.pos]}' looking for beginning of value"
+        raise NotJson(found) from None
     except (ValueError, RecursionError) as error:
-        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+        raise NotJson(str(error)) from None
+
+
+def unrecognized(kind: str, why: str) -> Refusal:
+    """400: a body that is no object; ``kind``: of which it should be, "" where any would do."""
+    told = f"couldn't get version/kind; json parse error: {why}"
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): {told}" if kind else told
+    )
+
+
+def read_yaml(body: bytes) -> Any:
+    """A document, None for an empty one. Raises Refusal 400."""
+    if not body.strip():
+        return None
+    if body.lstrip().startswith((b"{", b"[")):
+        try:
+            return read_json(body)
+        except NotJson as error:
+            raise bad_request(f"error decoding YAML: error converting YAML to JSON: yaml: {error}") from None
+    document = read_document(body)
+    if document.root is None or document.problems:
+        why = document.problems[0].message if document.problems else "empty"
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: yaml: {why}")
+    return plain(document.root)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> Json:

@@ -18,6 +18,7 @@ class Column(NamedTuple):
     name: str
     cell: Callable[[Json, float], Any]
     priority: int = 0
+    type: str = "string"
 
 
 def age(text: str | None, now: float) -> str:
@@ -205,7 +206,75 @@ def _quota(part: str) -> Callable[[Json, float], str]:
     return cell
 
 
+def _containers(field: str) -> Callable[[Json, float], str]:
+    def cell(template: Json, now: float) -> str:
+        spec = (template.get("template") or {}).get("spec") or {}
+        return ",".join(str(container.get(field, "")) for container in spec.get("containers") or ())
+
+    return cell
+
+
+def _labels(where: str) -> Callable[[Json, float], str]:
+    def cell(obj: Json, now: float) -> str:
+        found = at(where, {})(obj, now)
+        return ",".join(f"{name}={found[name]}" for name in sorted(found)) or "<none>"
+
+    return cell
+
+
+def _selector(where: str) -> Callable[[Json, float], str]:
+    def cell(obj: Json, now: float) -> str:
+        selector = at(where, {})(obj, now)
+        parts = [f"{name}={value}" for name, value in (selector.get("matchLabels") or {}).items()]
+        for rule in selector.get("matchExpressions") or ():
+            key, values = rule.get("key", ""), ",".join(sorted(rule.get("values") or ()))
+            told = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})"}
+            parts.append(
+                told.get(rule.get("operator", ""), key if rule.get("operator") == "Exists" else f"!{key}")
+            )
+        return ",".join(sorted(parts)) or "<none>"
+
+    return cell
+
+
+def _service_ports(service: Json, now: float) -> str:
+    ports = (service.get("spec") or {}).get("ports") or ()
+    return ",".join(f"{port.get('port')}/{port.get('protocol', 'TCP')}" for port in ports) or "<none>"
+
+
+def _role(binding: Json, now: float) -> str:
+    reference = binding.get("roleRef") or {}
+    return f"{reference.get('kind', '')}/{reference.get('name', '')}"
+
+
+def _subjects(kind: str) -> Callable[[Json, float], str]:
+    def cell(binding: Json, now: float) -> str:
+        found = [subject for subject in binding.get("subjects") or () if subject.get("kind") == kind]
+        if kind == "ServiceAccount":
+            return ", ".join(f"{subject.get('namespace', '')}/{subject.get('name', '')}" for subject in found)
+        return ", ".join(str(subject.get("name", "")) for subject in found)
+
+    return cell
+
+
+def _count(field: str) -> Callable[[Json, float], int]:
+    return lambda obj, now: len(at(field, ())(obj, now))
+
+
 NAME, AGE = Column("Name", _name), Column("Age", _age)
+CUSTOM_AGE = Column("Age", at("metadata.creationTimestamp"), type="date")
+"""As a custom resource without columns of its own has it: kubectl makes an age of it."""
+CREATED = Column("Created At", at("metadata.creationTimestamp"), type="date")
+OTHERS = (NAME, CREATED)
+"""Of kinds for which the server has no table of its own."""
+_BINDING = (
+    NAME,
+    Column("Role", _role),
+    AGE,
+    Column("Users", _subjects("User"), 1),
+    Column("Groups", _subjects("Group"), 1),
+    Column("ServiceAccounts", _subjects("ServiceAccount"), 1),
+)
 COLUMNS: dict[str, tuple[Column, ...]] = {
     "Pod": (
         NAME,
@@ -284,11 +353,37 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         AGE,
     ),
     "RuntimeClass": (NAME, Column("Handler", at("handler")), AGE),
+    "ServiceAccount": (NAME, AGE),
+    "PodTemplate": (
+        NAME,
+        Column("Containers", _containers("name")),
+        Column("Images", _containers("image")),
+        Column("Pod Labels", _labels("template.metadata.labels")),
+    ),
+    "Service": (
+        NAME,
+        Column("Type", at("spec.type")),
+        Column("Cluster-IP", at("spec.clusterIP", "<none>")),
+        Column("External-IP", lambda obj, now: "<none>"),
+        Column("Port(s)", _service_ports),
+        AGE,
+        Column("Selector", _labels("spec.selector"), 1),
+    ),
+    "NetworkPolicy": (NAME, Column("Pod-Selector", _selector("spec.podSelector")), AGE),
+    "RoleBinding": _BINDING,
+    "ClusterRoleBinding": _BINDING,
+    "MutatingWebhookConfiguration": (NAME, Column("Webhooks", _count("webhooks"), type="integer"), AGE),
+    "MutatingAdmissionPolicy": (
+        NAME,
+        Column("Mutations", _count("spec.mutations"), type="integer"),
+        Column("ParamKind", at("spec.paramKind.kind", "<unset>")),
+        AGE,
+    ),
     "Lease": (NAME, Column("Holder", at("spec.holderIdentity")), AGE),
     "PriorityClass": (
         NAME,
-        Column("Value", at("value", 0)),
-        Column("Global-Default", at("globalDefault", False)),
+        Column("Value", at("value", 0), type="integer"),
+        Column("Global-Default", at("globalDefault", False), type="boolean"),
         AGE,
         Column("PreemptionPolicy", at("preemptionPolicy")),
     ),

@@ -15,7 +15,6 @@ from moorage.embedded.api.bodies import metadata_only
 from moorage.embedded.api.calls import Call
 from moorage.embedded.api.tables import table
 from moorage.embedded.refusal import (
-    Fault,
     Refusal,
     bad_request,
     expired,
@@ -26,6 +25,7 @@ from moorage.embedded.refusal import (
 )
 from moorage.embedded.registry import selectors
 from moorage.embedded.registry.kinds import Kind
+from moorage.embedded.registry.meta import forbidden_field, unsupported
 from moorage.embedded.registry.selectors import Matches
 from moorage.embedded.storage.store import Expired, Store, key_of
 
@@ -57,14 +57,14 @@ class Shape:
         if self.name == "Table":
             return table(kind, objects, metadata, self.now, self.include)
         if self.name == "PartialObjectMetadata":
-            items = [metadata_only(obj) for obj in objects]
-            return _list_of("PartialObjectMetadata", "meta.k8s.io/v1", items, metadata)
+            found = [metadata_only(obj) for obj in objects] or None
+            return _list_of("PartialObjectMetadata", "meta.k8s.io/v1", found, metadata)
         # Items of the server's own kinds carry no type; those of custom resources do.
         items = objects if kind.custom else [_untyped(obj) for obj in objects]
         return _list_of(kind.name, kind.resource.api_version, items, metadata)
 
 
-def _list_of(kind: str, api_version: str, items: list[Json], metadata: Json) -> Json:
+def _list_of(kind: str, api_version: str, items: list[Json] | None, metadata: Json) -> Json:
     return {"kind": f"{kind}List", "apiVersion": api_version, "metadata": metadata, "items": items}
 
 
@@ -87,12 +87,15 @@ def asked_version(call: Call) -> int | None:
         what = (
             f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
         )
+        if call.verb == "list":
+            raise bad_request(f"invalid resource version: {what}")
         raise internal(what, "")
     return int(text)
 
 
 def read_one(store: Store, kind: Kind, call: Call, stale: int | None) -> Json:
     """One object, or as it was at version ``stale``. Raises Refusal 404."""
+    version = asked_version(call)
     if stale is None:
         found = store.get(kind.key, (call.namespace if kind.resource.namespaced else "", call.name))
     else:
@@ -101,7 +104,6 @@ def read_one(store: Store, kind: Kind, call: Call, stale: int | None) -> Json:
         found = objects.get((namespace, call.name))
     if found is None:
         raise not_found(kind.resource, call.name)
-    version = asked_version(call)
     if version is not None and version > store.version:
         raise too_new(version, store.version)
     return found
@@ -109,10 +111,14 @@ def read_one(store: Store, kind: Kind, call: Call, stale: int | None) -> Json:
 
 def read_list(store: Store, kind: Kind, call: Call, shape: Shape, stale: int | None) -> Json:
     """A list or one page of it. ``stale``: as of that version. Raises Refusal 400, 410, 422 or 504."""
-    matches = selected(kind, call)
     limit = _limit(call)
+    _check_options(call)
+    matches = selected(kind, call)
     token = call.query.get("continue", "")
     if token:
+        if call.query.get("resourceVersion", "0") not in ("", "0"):
+            _read_token(token)
+            raise bad_request("specifying resource version is not allowed when using continue")
         version, after = _read_token(token)
         objects = _at(store, kind, version, after)
         version = store.version if version < 0 else version
@@ -141,15 +147,28 @@ def read_list(store: Store, kind: Kind, call: Call, shape: Shape, stale: int | N
 def _version(store: Store, call: Call) -> int:
     """The version a list is answered at: the newest, unless an exact one is asked for."""
     asked, match = asked_version(call), call.query.get("resourceVersionMatch", "")
-    if match and asked is None:
-        why = "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
-        raise invalid_options("ListOptions", Fault("resourceVersionMatch", "Forbidden", why))
-    if match not in ("", "Exact", "NotOlderThan"):
-        why = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"'
-        raise invalid_options("ListOptions", Fault("resourceVersionMatch", "Unsupported", why))
     if asked is not None and asked > store.version:
         raise too_new(asked, store.version)
     return asked if asked and match == "Exact" else store.version
+
+
+def _check_options(call: Call) -> None:
+    """What of a list's parameters does not go together. Raises Refusal 422."""
+    given, match = call.query.get("resourceVersion", ""), call.query.get("resourceVersionMatch", "")
+    field, faults = "resourceVersionMatch", []
+    if match and not given:
+        faults.append(forbidden_field(field, f"{field} is forbidden unless resourceVersion is provided"))
+    if match and call.query.get("continue"):
+        faults.append(forbidden_field(field, f"{field} is forbidden when continue is provided"))
+    if match not in ("", "Exact", "NotOlderThan"):
+        faults.append(unsupported(field, match, ("Exact", "NotOlderThan", "")))
+    if match == "Exact" and given == "0":
+        faults.append(forbidden_field(field, f'{field} "exact" is forbidden for resourceVersion "0"'))
+    if "sendInitialEvents" in call.query:
+        why = "sendInitialEvents is forbidden for list"
+        faults.append(forbidden_field("sendInitialEvents", why))
+    if faults:
+        raise invalid_options("ListOptions", *faults)
 
 
 def _at(store: Store, kind: Kind, version: int, after: str) -> list[Json]:

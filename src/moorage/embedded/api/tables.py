@@ -6,17 +6,17 @@ from collections.abc import Iterable
 
 from moorage.core.kinds import Json
 from moorage.embedded.api.bodies import metadata_only
-from moorage.embedded.api.columns import AGE, COLUMNS, NAME
+from moorage.embedded.api.columns import COLUMNS, CUSTOM_AGE, NAME, OTHERS
 from moorage.embedded.registry.kinds import Kind
 
 
 def table(kind: Kind, objects: Iterable[Json], metadata: Json, now: float, include: str) -> Json:
     """Rows for ``objects``; ``include``: what each row carries (Metadata, Object or None)."""
-    columns = COLUMNS.get(kind.name, (NAME, AGE))
+    columns = (NAME, CUSTOM_AGE) if kind.custom else COLUMNS.get(kind.name, OTHERS)
     definitions = [
         {
             "name": column.name,
-            "type": "string",
+            "type": column.type,
             "format": "name" if column.name == "Name" else "",
             "description": "",
             "priority": column.priority,

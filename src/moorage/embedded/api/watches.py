@@ -12,8 +12,9 @@ from collections.abc import AsyncIterator
 from moorage.core.kinds import Json
 from moorage.embedded.api.calls import Call, is_true
 from moorage.embedded.api.reads import Shape, asked_version, selected
-from moorage.embedded.refusal import Fault, expired, invalid_options, too_new
+from moorage.embedded.refusal import expired, invalid_options, too_new
 from moorage.embedded.registry.kinds import Kind
+from moorage.embedded.registry.meta import forbidden_field, unsupported
 from moorage.embedded.registry.selectors import Matches
 from moorage.embedded.storage.store import Change, Expired, Store
 
@@ -34,15 +35,8 @@ class Watch:
         self._matches = _in_namespace(selected(kind, call), kind, call)
         self._bookmarks = is_true(call.query, "allowWatchBookmarks")
         self._initial = is_true(call.query, "sendInitialEvents")
+        _check_options(call)
         self._given = asked_version(call)
-        if "sendInitialEvents" in call.query and call.query.get("resourceVersionMatch") != "NotOlderThan":
-            why = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            raise invalid_options("ListOptions", Fault("resourceVersionMatch", "Forbidden", why))
-        if "sendInitialEvents" not in call.query and call.query.get("resourceVersionMatch"):
-            why = (
-                "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-            )
-            raise invalid_options("ListOptions", Fault("resourceVersionMatch", "Forbidden", why))
         if self._given is not None and self._given > store.version:
             raise too_new(self._given, store.version)
         seconds = call.query.get("timeoutSeconds", "")
@@ -110,6 +104,22 @@ class Watch:
             "metadata": {"resourceVersion": str(version), **(metadata or {})},
         }
         return {"type": "BOOKMARK", "object": obj}
+
+
+def _check_options(call: Call) -> None:
+    """What of a watch's parameters does not go together. Raises Refusal 422."""
+    field, match = "resourceVersionMatch", call.query.get("resourceVersionMatch", "")
+    faults = []
+    if "sendInitialEvents" in call.query and match != "NotOlderThan":
+        why = f"sendInitialEvents requires setting {field} to NotOlderThan"
+        faults.append(forbidden_field(field, why))
+    elif "sendInitialEvents" not in call.query and match:
+        why = f"{field} is forbidden for watch unless sendInitialEvents is provided"
+        faults.append(forbidden_field(field, why))
+    if match not in ("", "NotOlderThan"):
+        faults.append(unsupported(field, match, ("NotOlderThan",)))
+    if faults:
+        raise invalid_options("ListOptions", *faults)
 
 
 def _in_namespace(matches: Matches | None, kind: Kind, call: Call) -> Matches | None:

@@ -7,25 +7,25 @@ leaves the meaning to the registry.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from typing import Any
 
 from moorage.core.kinds import Json
-from moorage.embedded.api.bodies import answer, read_body
-from moorage.embedded.api.calls import Call, is_true
+from moorage.embedded.api.bodies import NotJson, answer, read_body, read_json, read_yaml
+from moorage.embedded.api.calls import Call
+from moorage.embedded.api.options import delete_options, write_options
 from moorage.embedded.api.reads import selected
 from moorage.embedded.faults import Answer, Faults
-from moorage.embedded.refusal import Fault, Refusal, bad_request, conflict, invalid_options
+from moorage.embedded.refusal import Refusal, bad_request, conflict, other_uid, unnamed, unsupported_media
 from moorage.embedded.registry import patch as patches
 from moorage.embedded.registry.deletion import answer as deletion_answer
 from moorage.embedded.registry.deletion import delete
 from moorage.embedded.registry.kinds import Kind
 from moorage.embedded.registry.registry import Registry
-from moorage.embedded.registry.write import DeleteOptions, Write, read_delete_options
+from moorage.embedded.registry.write import Write, read_delete_options
 from moorage.embedded.storage.store import key_of
 
 Mutate = Callable[[Kind, Call, Json], Awaitable[Json]]
 """Admission webhooks, and a test's own: the draft in, the draft to go on with out. May raise Refusal."""
-_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 
 
 class Writes:
@@ -36,8 +36,10 @@ class Writes:
 
     async def create(self, kind: Kind, call: Call, body: bytes, content_type: str) -> Answer:
         """POST to a collection."""
-        write = _options(call, "CreateOptions")
-        obj, warnings = self._registry.decode(kind, read_body(body, content_type), write.validation)
+        write = write_options(call, "CreateOptions")
+        obj, warnings = self._registry.decode(
+            kind, read_body(body, content_type, kind.name), write.validation
+        )
         made = await self._create(kind, call, obj, write, applied=False)
         return answer(made, 201, warnings)
 
@@ -51,46 +53,56 @@ class Writes:
 
     async def update(self, kind: Kind, call: Call, body: bytes, content_type: str) -> Answer:
         """PUT of one object or of its status."""
-        write = _options(call, "UpdateOptions")
-        obj, warnings = self._registry.decode(kind, read_body(body, content_type), write.validation)
+        write = write_options(call, "UpdateOptions")
+        obj, warnings = self._registry.decode(
+            kind, read_body(body, content_type, kind.name), write.validation
+        )
         at = _at(kind, call)
-        obj["metadata"].setdefault("name", call.name)
+        if not obj["metadata"].get("name"):
+            raise unnamed(call.name)
+        if kind.put_creates and not call.subresource and self._registry.store.get(kind.key, at) is None:
+            if uid := obj["metadata"].get("uid"):
+                raise other_uid(kind.resource, at, uid, "")
+            obj["metadata"].pop("resourceVersion", None)
+            made = await self._create(kind, call, obj, write, applied=False)
+            return answer(made, 201, warnings)
         new = self._registry.update(kind, at, obj, write, call.subresource)
         await self._faults().committed(call, new)
         return answer(new, 200, warnings)
 
     async def patch(self, kind: Kind, call: Call, body: bytes, content_type: str) -> Answer:
         """PATCH of one object or of its status; server-side apply may create it."""
-        write = _options(call, "PatchOptions")
-        given = read_body(body, content_type)
-        at = _at(kind, call)
-        if content_type == patches.APPLY_PATCH:
-            manager = call.query.get("fieldManager", "")
-            write = replace(write, manager=manager, force=is_true(call.query, "force"))
-            obj, warnings = patches.applied(self._registry, kind, at, given, write)
+        if content_type not in patches.PATCHES:
+            raise unsupported_media()
+        at, applies = _at(kind, call), content_type == patches.APPLY_PATCH
+        write = write_options(call, "PatchOptions", apply=applies)
+        if applies:
+            if call.subresource:
+                self._registry.get(kind, *at)
+            obj, warnings = patches.applied(self._registry, kind, at, read_yaml(body), write)
             if self._registry.store.get(kind.key, at) is None:
-                if call.subresource:
-                    self._registry.get(kind, *at)
                 made = await self._create(kind, call, obj, write, applied=True)
                 return answer(made, 201, warnings)
             new = self._registry.update(kind, at, obj, write, call.subresource, applied=True)
         else:
+            old = self._registry.get(kind, *at)
+            patch = _read_patch(body, content_type)
             new, warnings = patches.patch_object(
-                self._registry, kind, at, content_type, given, write, call.subresource
+                self._registry, kind, old, content_type, patch, write, call.subresource
             )
         await self._faults().committed(call, new)
         return answer(new, 200, warnings)
 
     async def delete(self, kind: Kind, call: Call, body: bytes, content_type: str) -> Answer:
         """DELETE of one object."""
-        options = _delete_options(call, body, content_type)
+        options = delete_options(call, body, content_type)
         deleted = delete(self._registry, kind, _at(kind, call), options)
         await self._faults().committed(call, deleted.obj)
         return answer(deletion_answer(kind, deleted))
 
     async def delete_collection(self, kind: Kind, call: Call, body: bytes, content_type: str) -> Answer:
         """DELETE of all that a selector finds; answered with what it was."""
-        options = _delete_options(call, body, content_type)
+        options = delete_options(call, body, content_type)
         matches = selected(kind, call)
         namespace = call.namespace if kind.resource.namespaced else ""
         found = [
@@ -113,7 +125,7 @@ class Writes:
         """POST pods/eviction. There are no disruption budgets here, so it is a delete."""
         given = read_body(body, content_type)
         inner = given.get("deleteOptions") if isinstance(given, dict) else None
-        options = read_delete_options(inner or {}, {}, _options(call, "CreateOptions"))
+        options = read_delete_options(inner or {}, {}, write_options(call, "CreateOptions"))
         deleted = delete(self._registry, kind, _at(kind, call), options)
         await self._faults().committed(call, deleted.obj)
         success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
@@ -131,6 +143,14 @@ class Writes:
         return answer(new)
 
 
+def _read_patch(body: bytes, content_type: str) -> Any:
+    try:
+        return read_json(body)
+    except NotJson as error:
+        prefix = "" if content_type == patches.STRATEGIC_PATCH else "error decoding patch: "
+        raise bad_request(f"{prefix}{error}") from None
+
+
 def finalize(registry: Registry, kind: Kind, name: str, finalizers: list[str]) -> Json:
     """Set a namespace's finalizers; without any, one that is being deleted is gone."""
     old = registry.get(kind, "", name)
@@ -144,29 +164,3 @@ def finalize(registry: Registry, kind: Kind, name: str, finalizers: list[str]) -
 
 def _at(kind: Kind, call: Call) -> tuple[str, str]:
     return (call.namespace if kind.resource.namespaced else "", call.name)
-
-
-def _options(call: Call, options: str) -> Write:
-    """What the query says of a write. Raises Refusal 422."""
-    query = call.query
-    dry_run = query.get("dryRun", "")
-    if dry_run not in ("", "All"):
-        why = f'Unsupported value: ["{dry_run}"]: supported values: "All"'
-        raise invalid_options(options, Fault("dryRun", "Unsupported", why))
-    validation = query.get("fieldValidation", "")
-    if validation not in _VALIDATIONS:
-        listed = ", ".join(f'"{word}"' for word in _VALIDATIONS)
-        why = f'Unsupported value: "{validation}": supported values: {listed}'
-        raise invalid_options(options, Fault("fieldValidation", "Unsupported", why))
-    manager = query.get("fieldManager") or call.agent.partition("/")[0] or "unknown"
-    return Write(call.user, manager, call.dry_run, validation or "Warn", is_true(query, "force"))
-
-
-def _delete_options(call: Call, body: bytes, content_type: str) -> DeleteOptions:
-    given = read_body(body, content_type) if body else {}
-    if not isinstance(given, dict):
-        raise bad_request("the body is no DeleteOptions")
-    options = read_delete_options(given, call.query, _options(call, "DeleteOptions"))
-    if "All" in (given.get("dryRun") or ()):
-        return replace(options, write=replace(options.write, dry_run=True))
-    return options

@@ -22,8 +22,8 @@ from moorage.embedded.registry.kinds import Kind
 from moorage.embedded.registry.limit_checks import check_limits, check_quota_spec
 from moorage.embedded.registry.meta import (
     bad,
-    check_label,
     check_key,
+    check_label,
     check_metadata,
     check_subdomain,
     forbidden_field,

@@ -26,6 +26,7 @@ _RETURNED = frozenset(
         "ServiceAccount",
         "PodTemplate",
         "Service",
+        "StorageClass",
     }
 )
 

@@ -26,6 +26,7 @@ class Kind:
     path_name: bool = False  # its name is any path segment (RBAC)
     fields: str = ""
     selectable: tuple[str, ...] = ()  # fields a fieldSelector may name, besides name and namespace
+    put_creates: bool = False  # an update of one that is not there makes it
     reviews: bool = False  # create only, nothing is stored
     custom: bool = False  # of a custom resource definition
 
@@ -106,6 +107,7 @@ BUILT_IN: tuple[Kind, ...] = (
         "event",
         ("ev",),
         fields="Event",
+        put_creates=True,
         selectable=(
             "involvedObject.kind",
             "involvedObject.namespace",
@@ -120,18 +122,18 @@ BUILT_IN: tuple[Kind, ...] = (
             "type",
         ),
     ),
-    Kind(core.LEASES, "lease", fields="Lease"),
+    Kind(core.LEASES, "lease", fields="Lease", put_creates=True),
     Kind(core.QUOTAS, "resourcequota", ("quota",), status=True, fields="ResourceQuota"),
-    Kind(LIMIT_RANGES, "limitrange", ("limits",), fields="LimitRange"),
+    Kind(LIMIT_RANGES, "limitrange", ("limits",), fields="LimitRange", put_creates=True),
     Kind(POD_TEMPLATES, "podtemplate", generation=True, fields="PodTemplate"),
-    Kind(SERVICES, "service", ("svc",), status=True, fields="Service"),
+    Kind(SERVICES, "service", ("svc",), status=True, fields="Service", put_creates=True),
     Kind(core.RUNTIME_CLASSES, "runtimeclass", fields="RuntimeClass"),
     Kind(PRIORITY_CLASSES, "priorityclass", ("pc",), generation=True, fields="PriorityClass"),
     Kind(NETWORK_POLICIES, "networkpolicy", ("netpol",), generation=True, fields="NetworkPolicy"),
-    Kind(ROLES, "role", path_name=True, fields="Role"),
-    Kind(ROLE_BINDINGS, "rolebinding", path_name=True, fields="RoleBinding"),
-    Kind(CLUSTER_ROLES, "clusterrole", path_name=True, fields="ClusterRole"),
-    Kind(CLUSTER_ROLE_BINDINGS, "clusterrolebinding", path_name=True, fields="RoleBinding"),
+    Kind(ROLES, "role", path_name=True, fields="Role", put_creates=True),
+    Kind(ROLE_BINDINGS, "rolebinding", path_name=True, fields="RoleBinding", put_creates=True),
+    Kind(CLUSTER_ROLES, "clusterrole", path_name=True, fields="ClusterRole", put_creates=True),
+    Kind(CLUSTER_ROLE_BINDINGS, "clusterrolebinding", path_name=True, fields="RoleBinding", put_creates=True),
     Kind(DEFINITIONS, "customresourcedefinition", ("crd", "crds"), status=True, generation=True),
     Kind(
         core.MUTATING_WEBHOOKS,

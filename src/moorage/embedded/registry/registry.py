@@ -24,6 +24,7 @@ from moorage.embedded.refusal import (
     internal,
     invalid,
     not_found,
+    other_uid,
 )
 from moorage.embedded.registry import checks, defaults, meta
 from moorage.embedded.registry.fields import Decoder, Repeated, WrongType
@@ -35,6 +36,14 @@ from moorage.embedded.storage.store import Key, Store, copy
 _CONDITIONAL = frozenset(
     {"Lease", "RuntimeClass", "CustomResourceDefinition", "MutatingWebhookConfiguration"}
 )
+
+
+class Undecodable(Refusal):
+    """400: an object, but none of the kind. ``why``: without saying of which."""
+
+    def __init__(self, message: str, why: str) -> None:
+        super().__init__(400, "BadRequest", message)
+        self.why = why
 
 
 class Registry:
@@ -55,13 +64,15 @@ class Registry:
         return found
 
     def decode(self, kind: Kind, body: Any, validation: str) -> tuple[Json, list[str]]:
-        """A request's body as an object of ``kind``, and warnings. Raises Refusal 400."""
-        if not isinstance(body, dict):
+        """A request's body as an object of ``kind``, and warnings. Raises Refusal 400: Undecodable, where it
+        is an object, but none of this kind."""
+        body = {} if body is None else body
+        if not isinstance(body, dict) or not all(
+            isinstance(body.get(name) or "", str) for name in ("apiVersion", "kind")
+        ):
             raise bad_request(
-                "couldn't get version/kind; json parse error: json: cannot unmarshal "
-                f"{'array' if isinstance(body, list) else 'value'} into Go value of type struct "
-                '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
-                '"json:\\"kind,omitempty\\"" }'
+                f"the object provided is unrecognized (must be of type {kind.name}): couldn't get "
+                "version/kind; json parse error: json: cannot unmarshal value into Go struct"
             )
         resource = kind.resource
         given, version = body.get("kind") or resource.kind, body.get("apiVersion") or resource.api_version
@@ -79,19 +90,19 @@ class Registry:
         obj.setdefault("metadata", {})
         return obj, decoder.faults if validation == "Warn" else []
 
-    def _undecodable(self, kind: Kind, why: str) -> Refusal:
-        version, name = kind.resource.version, kind.name
-        return bad_request(f'{name} in version "{version}" cannot be handled as a {name}: {why}')
+    def _undecodable(self, kind: Kind, why: str, given: str = "", version: str = "") -> Refusal:
+        version, given = version or kind.resource.version, given or kind.name
+        return Undecodable(f'{given} in version "{version}" cannot be handled as a {kind.name}: {why}', why)
 
     def _other_kind(self, kind: Kind, given: str, version: str) -> Refusal:
         short = version.rpartition("/")[2]
         if not any((k.name, k.resource.api_version) == (given, version) for k in self.kinds):
             scheme = "pkg/runtime/scheme.go:111"
             why = f'no kind "{given}" is registered for version "{version}" in scheme "{scheme}"'
-            return bad_request(f'{given} in version "{short}" cannot be handled as a {kind.name}: {why}')
+            return self._undecodable(kind, why, given, short)
         if version == kind.resource.api_version:
             why = f"converting (v1.{given}) to (core.{kind.name}): unknown conversion"
-            return bad_request(f'{given} in version "{short}" cannot be handled as a {kind.name}: {why}')
+            return self._undecodable(kind, why, given, short)
         return bad_request(
             f"the API version in the data ({version}) does not match the expected API version "
             f"({kind.resource.api_version})"
@@ -212,14 +223,7 @@ class Registry:
             fault = fault._replace(message=fault.message.replace('"0x0"', "0x0"))
             raise invalid(kind.name, kind.resource.group, at[1], [fault])
         if metadata.get("uid") and metadata["uid"] != before["uid"]:
-            where = f"/registry/{kind.resource.plural}/{'/'.join(part for part in at if part)}"
-            raise conflict(
-                kind.resource,
-                at[1],
-                f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, "
-                "AdditionalErrorMsg: Precondition failed: UID in precondition: "
-                f"{metadata['uid']}, UID in object meta: {before['uid']}",
-            )
+            raise other_uid(kind.resource, at, metadata["uid"], before["uid"])
         for field in (*meta.SERVER_SET, "generation", "resourceVersion", "namespace", "name"):
             metadata.pop(field, None)
             if field in before:
