@@ -1,7 +1,7 @@
 """What it means that a command of ours in a container ended before it answered. Pure.
 
-Called by ``engine.bootstrap`` and ``core.bootstrap``. The runtime's words tell what no try will mend (a mount that forbids
-execution, a program of another machine) from a container that is only between two starts.
+Called by ``engine.bootstrap`` and ``core.bootstrap``. The runtime's words tell what no try will mend (a mount
+that forbids execution, a program of another machine) from a container that is only between two starts.
 """
 
 from __future__ import annotations
