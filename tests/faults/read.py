@@ -52,30 +52,41 @@ class NotYetThere(Strike):
 
 
 class Swapped(Strike):
-    """Between this read and whatever follows it, the object is replaced by somebody else's of that name.
-    ``made``: (plural, what stands there now, UID of what stood there)."""
+    """Before this read, or between it and whatever follows it, the object is replaced by somebody else's of
+    that name, with all our labels or none. ``made``: (plural, what is there now, UID of what was there)."""
 
     def __init__(self, rng: random.Random, times: int = 1) -> None:
         super().__init__(rng, times)
         self.made: list[tuple[str, Json, str]] = []
+        self._before = rng.random() < 0.5
+
+    async def request(self, call: Call) -> Answer | None:
+        if self._before:
+            self._swap(call)
+        return None
 
     async def response(self, call: Call, answer: Answer) -> Answer:
-        assert self.cluster is not None
-        store, where = self.cluster.store, (call.namespace, call.name)
-        old = store.get(key(resource_of(call)), where)
-        if answer.status == 200 and old is not None:
-            self.hit(call)
-            store.remove(key(resource_of(call)), where)
-            new = store.put(key(resource_of(call)), where, foreign(old))
-            self.made.append((call.resource, new, old["metadata"]["uid"]))
+        if answer.status == 200 and not self._before:
+            self._swap(call)
         return answer
 
+    def _swap(self, call: Call) -> None:
+        assert self.cluster is not None
+        store, where, kind = self.cluster.store, (call.namespace, call.name), key(resource_of(call))
+        old = store.get(kind, where)
+        if old is not None:
+            self.hit(call)
+            store.remove(kind, where)
+            new = store.put(kind, where, foreign(old, alike=self.rng.random() < 0.5))
+            self.made.append((call.resource, new, old["metadata"]["uid"]))
 
-def foreign(old: Json) -> Json:
-    """An object of the same name and shape, made by somebody else."""
+
+def foreign(old: Json, *, alike: bool) -> Json:
+    """An object of the same name and shape, made by somebody else. ``alike``: in all but its nonce."""
     made = copy(old)
-    kept = {name: made["metadata"][name] for name in ("name", "namespace", "creationTimestamp")}
-    made["metadata"] = {**kept, "uid": str(uuid.uuid4()), "labels": {"made-by": "somebody"}}
+    names = ("name", "namespace", "creationTimestamp", *(("labels",) if alike else ()))
+    made["metadata"] = {name: made["metadata"][name] for name in names}
+    made["metadata"]["uid"] = str(uuid.uuid4())
     made.pop("status", None)
     return made
 

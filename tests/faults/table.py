@@ -12,17 +12,23 @@ FAMILIES = (create, read, watch, auth, admission, exec_, portforward)
 KNOBS: dict[str, Knob] = {knob.name: knob for family in FAMILIES for knob in family.KNOBS}
 
 NOT_HERE: dict[tuple[str, str], str] = {
-    **{
-        (
-            "get_404_then_200",
-            call,
-        ): "a most-recent read never lags, and no verb allows an old answer"
-        for call in read.GETS
-    },
+    ("get_404_then_200", call): "a most-recent read never lags, and no verb allows an old answer"
+    for call in read.GETS
 }
 """(knob, call) pairs that no verb can meet, and why."""
 
 
-def allowed(call: str) -> list[Knob]:
-    """The knobs that a call may be hit by."""
-    return [knob for knob in KNOBS.values() if call in knob.calls and (knob.name, call) not in NOT_HERE]
+ONLY: dict[tuple[str, str], tuple[str, ...]] = {
+    ("uid_swap", "get persistentvolumeclaims"): ("rm", "rm --force", "archive"),
+}
+"""(knob, call) pairs for these verbs alone: elsewhere a claim that is replaced is a lost workspace."""
+
+
+def allowed(call: str, verb: str) -> list[Knob]:
+    """The knobs that a call of a verb may be hit by."""
+
+    def fits(knob: Knob) -> bool:
+        pair = (knob.name, call)
+        return call in knob.calls and pair not in NOT_HERE and verb in ONLY.get(pair, (verb,))
+
+    return [knob for knob in KNOBS.values() if fits(knob)]

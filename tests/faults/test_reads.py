@@ -87,11 +87,17 @@ async def test_only_a_read_that_takes_any_version_may_lag(
     assert (status["details"]["kind"], status["details"]["name"]) == ("pods", "p")
 
 
-async def test_an_object_is_swapped_between_two_reads(armed: Armed, client: kube.KubeCluster) -> None:
-    made = await client.create(PODS, POD)
-    armed.arm(KNOBS["uid_swap"], RNG)
+@pytest.mark.parametrize("seed", range(6))
+async def test_an_object_is_swapped_before_or_after_a_read(
+    seed: int, armed: Armed, client: kube.KubeCluster
+) -> None:
+    made = await client.create(PODS, {**POD, "metadata": {"name": "p", "labels": {"a": "b"}}})
+    strike = armed.arm(KNOBS["uid_swap"], random.Random(seed))
     first, second = [await client.get(PODS, "p") for _ in range(2)]
-    assert first["metadata"]["uid"] == made["metadata"]["uid"] != second["metadata"]["uid"]
+    assert isinstance(strike, read.Swapped)
+    [(_, new, gone)] = strike.made
+    assert gone == made["metadata"]["uid"] != second["metadata"]["uid"] == new["metadata"]["uid"]
+    assert first["metadata"]["uid"] in (gone, new["metadata"]["uid"])
     with pytest.raises(ApiError) as told:
         await client.delete(PODS, "p", uid=made["metadata"]["uid"])
     assert told.value.problem.http_status == 409

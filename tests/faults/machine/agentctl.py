@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import json
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,20 +30,21 @@ class Refused(Exception):
 
 @dataclass
 class Workspace:
-    """What survives a Pod on a claim: its marker, its files, and how often an agent was started on it."""
+    """What survives a Pod on a claim: its marker and its files."""
 
     marker: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
-    starts: int = 0
 
 
 @dataclass
 class Agentctl:
     """The helper in one container. ``nonce`` None: nothing was delivered, nobody listens. ``quits``: the
-    agent ends by itself, with this code, as soon as it runs."""
+    agent ends by itself, with this code, as soon as it runs. ``count`` numbers the starts of all
+    agents of its session."""
 
     pod_uid: str
     workspace: Workspace
+    count: Iterator[int]
     quits: int | None = None
     nonce: bytes | None = None
     installed: bool = False
@@ -98,8 +99,7 @@ class Agentctl:
             self.base, self.held = base, bytearray()
         self.state, self.start_id, self.exit = "running", start_id, None
         self.starts.append(start_id)
-        self.workspace.starts += 1
-        self.write(f"start {self.workspace.starts}\n".encode())
+        self.write(f"start {next(self.count)}\n".encode())
         if self.quits is not None:
             self.ended(code=self.quits)
         return self.status()

@@ -14,6 +14,7 @@ from moorage.core.kinds import Json
 OBJECTS = ("pods", "persistentvolumeclaims")
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 ENDED = ("Succeeded", "Failed")
+NONCE = "moorage.dev/create-nonce"
 NEVER_READABLE = 403
 """A Namespace that may not be read: the API server's address and authority stand for it."""
 
@@ -85,6 +86,8 @@ def deletes_are_proved(log: list[Asked]) -> Iterator[str]:
             yield f"{asked}: a collection was deleted"
         elif asked.plural in OBJECTS and asked.verb == "delete":
             yield from _proved(asked, seen.get(at), place)
+            if asked.plural == OBJECTS[1]:
+                yield from _pod_is_gone(asked, [one for (plural, _), one in seen.items() if plural == "pods"])
 
 
 def _proved(asked: Asked, last: Asked | None, place: Asked | None) -> Iterator[str]:
@@ -101,6 +104,18 @@ def _proved(asked: Asked, last: Asked | None, place: Asked | None) -> Iterator[s
     made_now = (asked.sent or {}).get("gracePeriodSeconds") == 0 and not wanted.get("resourceVersion")
     if not made_now and wanted.get("resourceVersion") != last.version:
         yield f"{asked}: version {wanted.get('resourceVersion')} is not the one seen last, {last.version}"
+
+
+def _pod_is_gone(asked: Asked, pods: list[Asked]) -> Iterator[str]:
+    """A claim goes only after its Pod was proved gone, or proved not to be ours."""
+    for last in pods:
+        said = last.said or {}
+        absent = last.code == 404 and (said.get("details") or {}).get("kind") == "pods"
+        stranger = last.code == 200 and NONCE not in ((said.get("metadata") or {}).get("annotations") or {})
+        if not (absent or stranger):
+            yield f"{asked}: a claim was deleted while the last look at its Pod was {last}"
+    if not pods:
+        yield f"{asked}: a claim was deleted and nobody had looked at its Pod"
 
 
 def reads_are_recent(log: list[Asked]) -> Iterator[str]:

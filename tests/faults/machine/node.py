@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import itertools
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 from moorage.core.bootstrap import RECEIVE, TUNNEL
@@ -102,6 +104,7 @@ class ScriptedNode:
         self.workspaces: dict[str, Workspace] = {}
         self.quits: dict[str, int] = {}
         self._report = report
+        self._counts: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, objects: Objects) -> None:
@@ -149,7 +152,8 @@ class ScriptedNode:
             claim = self._objects.get(CLAIMS, meta["namespace"], name) if name else None
             home = claim["metadata"]["uid"] if claim else home
         workspace = self.workspaces.setdefault(home, Workspace())
-        return Agentctl(meta["uid"], workspace, quits=self.quits.get(meta["namespace"]))
+        count = self._counts[meta["namespace"]]
+        return Agentctl(meta["uid"], workspace, count, quits=self.quits.get(meta["namespace"]))
 
     async def _end(self, uid: str) -> None:
         pod = self.pods.pop(uid, None)

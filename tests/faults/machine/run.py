@@ -13,8 +13,9 @@ import json
 import random
 import sys
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,11 @@ from tests.faults.knob import Triple
 from tests.faults.machine.steering import Calls, Steering
 from tests.faults.machine.verbs import BY_STATE, LEADS, Shape
 from tests.faults.machine.virtual_time import VirtualLoop
-from tests.faults.machine.walk import Shot, Step, Walk, play
+from tests.faults.machine.walk import Shot, Step, Walk, play, silent
 from tests.faults.machine.world import World
 
-STEPS = 7
-SHRINKS = 40
-MOST_FAILURES = 3
+STEPS = 5
+Tell = Callable[[str], None]
 SHAPES = (
     *(("managed", "image"),) * 7,
     ("given", "image"),
@@ -39,10 +39,11 @@ SHAPES = (
 )
 
 
-async def undisturbed(world: World) -> Calls:
+async def undisturbed(world: World, states: Sequence[str]) -> Calls:
     """What each verb calls in each state, when nothing is wrong. Those that only look share one session."""
     calls: Calls = {}
-    for state, lead in LEADS.items():
+    for state in states:
+        lead = LEADS[state]
         looking: Walk | None = None
         for verb in BY_STATE[state]:
             if looking is None:
@@ -55,22 +56,22 @@ async def undisturbed(world: World) -> Calls:
             if raised is not None or walk.broken:
                 raise AssertionError(f"{verb} of a session that is {state}: {raised} {walk.broken}")
             calls[state, verb] = {call for _, call in world.armed.made}
-            if await walk.state() != state:
+            if walk.state() != state:
                 walk.place.left()
                 looking = None
     return calls
 
 
-async def one_run(world: World, steering: Steering, rng: random.Random) -> Walk:
+async def one_run(world: World, steering: Steering, rng: random.Random, tell: Tell) -> Walk:
     """A steered run, as it turns out."""
-    walk = Walk(await world.place(), Shape(*rng.choice(SHAPES)))
+    walk = Walk(await world.place(), Shape(*rng.choice(SHAPES)), tell=tell)
     try:
         walk.begin()
         for _ in range(STEPS):
-            state = await walk.state()
+            state = walk.state()
             if state == "none" and walk.steps and rng.random() < 0.5:
                 await walk.do(Step("run -d"))
-                state = await walk.state()
+                state = walk.state()
             await walk.do(steering.next(state, world.armed.fired))
             if walk.broken:
                 break
@@ -80,7 +81,7 @@ async def one_run(world: World, steering: Steering, rng: random.Random) -> Walk:
     return walk
 
 
-def shorter(loop: VirtualLoop, world: World, shape: Shape, steps: list[Step]) -> list[Step]:
+def shorter(loop: VirtualLoop, world: World, shape: Shape, steps: list[Step], tries: int) -> list[Step]:
     """The fewest steps and shots that still break a law, as far as a few dozen tries tell."""
     places = [(i, j) for i, step in enumerate(steps) for j in range(len(step.shots))]
 
@@ -97,7 +98,7 @@ def shorter(loop: VirtualLoop, world: World, shape: Shape, steps: list[Step]) ->
         st.lists(st.booleans(), min_size=len(places), max_size=len(places)),
     )
     quick = hypothesis.settings(
-        max_examples=SHRINKS, database=None, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
+        max_examples=tries, database=None, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
     )
     try:
         found = hypothesis.find(
@@ -127,7 +128,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", default="0/1", help="which part of the triples, of how many")
+    parser.add_argument("--states", default=",".join(LEADS), help="in which verbs are aimed at")
+    parser.add_argument("--failures", type=int, default=3, help="so many, and no more runs")
+    parser.add_argument("--shrink", type=int, default=40, help="so many tries to make a run shorter")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--verbose", action="store_true", help="tell each step")
     parser.add_argument("--only", help="one run, as a failure tells it")
     options = parser.parse_args(words)
     with (
@@ -149,31 +154,38 @@ def main(words: Sequence[str] | None = None) -> int:
     return 1 if result["failures"] else 0
 
 
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def _memory() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 def _play_all(loop: VirtualLoop, world: World, options: argparse.Namespace) -> dict[str, Any]:
+    tell: Tell = say if options.verbose else silent
     if options.only:
         shape, steps = read_steps(options.only)
-        return {"failures": [{"broken": b} for b in loop.run_until_complete(play(world, shape, steps))]}
+        broken = loop.run_until_complete(play(world, shape, steps, say))
+        return {"failures": [{"broken": one} for one in broken]}
     rng = random.Random(options.seed)
     number, of = (int(part) for part in options.share.split("/"))
-    calls = loop.run_until_complete(undisturbed(world))
-    print(f"{len(calls)} verbs in their states, undisturbed", file=sys.stderr)
+    calls = loop.run_until_complete(undisturbed(world, options.states.split(",")))
+    say(f"{len(calls)} verbs in their states, undisturbed")
     world.armed.fired.clear()
     steering = Steering(calls, rng, (number, of))
     failures: list[dict[str, Any]] = []
     done = 0
-    while done < options.runs and len(failures) < MOST_FAILURES:
-        walk = loop.run_until_complete(one_run(world, steering, rng))
+    while done < options.runs and len(failures) < options.failures:
+        walk = loop.run_until_complete(one_run(world, steering, rng, tell))
         shape, steps, broken = walk.shape, walk.steps, walk.broken
-        print(f"{done} {len(world.armed.fired)}/{len(steering.wanted)} {broken}", file=sys.stderr)
         fired = Counter(world.armed.fired)
+        seconds = f"{time.process_time():.0f} s of CPU"
+        say(f"run {done}: {len(fired)} of {len(steering.wanted)} triples, {seconds}, {broken}")
         done += 1
         if broken:
-            fewest = shorter(loop, world, shape, steps)
-            again = loop.run_until_complete(play(world, shape, fewest))
+            fewest = shorter(loop, world, shape, steps, options.shrink) if options.shrink else steps
+            again = loop.run_until_complete(play(world, shape, fewest)) if options.shrink else broken
             failures.append(
                 {
                     "broken": again or broken,

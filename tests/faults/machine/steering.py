@@ -47,9 +47,12 @@ class Steering:
         if rng.random() < CALM:
             return Step(verb, (), rng.getrandbits(32))
         shots = []
-        if open_[verb]:
+        for _ in range(1 + (rng.random() < MORE)):
+            if not open_[verb]:
+                break
             aim = min(open_[verb], key=lambda triple: (self._aimed[state, triple], rng.random()))
             self._aimed[state, aim] += 1
+            open_[verb].remove(aim)
             shots.append(Shot(aim.knob, aim.call, rng.choice((1, 1, 2, 4))))
         any_ = [Shot(t.knob, t.call, 1) for t in sorted(_triples(verb, self.calls.get((state, verb), set())))]
         while any_ and (not shots or rng.random() < MORE):
@@ -70,4 +73,4 @@ class Steering:
 
 
 def _triples(verb: str, made: set[str]) -> set[Triple]:
-    return {Triple(verb, call, knob.name) for call in made for knob in allowed(call)}
+    return {Triple(verb, call, knob.name) for call in made for knob in allowed(call, verb)}

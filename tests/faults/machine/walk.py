@@ -13,12 +13,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from moorage.core.errors import MoorageError, NotFound
+from moorage.core.errors import MoorageError
 from moorage.core.kinds import Json
-from moorage.core.session import Desired, Phase, Session
+from moorage.core.session import Desired, Phase
 from moorage.ports.link import Output
 from moorage.sessions.verbs import Verbs
-from moorage.store import open_store
 from tests.faults.machine import laws
 from tests.faults.machine.verbs import QUITS, VERBS, Shape
 from tests.faults.machine.world import GIVEN, NAME, Place, World
@@ -50,12 +49,13 @@ class Step:
 
 @dataclass
 class Walk:
-    """A run under way. ``broken``: the laws that did not hold, in words."""
+    """A run under way. ``broken``: the laws that did not hold, in words. ``tell`` hears of each step."""
 
     place: Place
     shape: Shape
     steps: list[Step] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    tell: Callable[[str], None] = lambda line: None
     removal_wished: bool = False
     owned: set[str] = field(default_factory=set)
     _dressed: bool = False
@@ -86,11 +86,14 @@ class Walk:
         before = len(self.world.log)
         raised = await self._command(step.verb, VERBS[step.verb])
         self._note_swaps()
+        shots = [f"{s.knob} at {s.call} ×{s.times}" for s in step.shots]
+        waiting = [str(knob) for knob in armed.waiting]
+        self.tell(f"{step.verb} {shots}, not met: {waiting}: {raised!r}, now {self.state()}")
         armed.calm()
         armed.forget()
         armed.verb = ""
         self._judge(step, self._log(before))
-        await self._dress()
+        self._dress()
         return raised
 
     async def _command(
@@ -120,6 +123,7 @@ class Walk:
             if isinstance(strike, Swapped):
                 for plural, obj, gone in strike.made:
                     self.owned.discard(gone)
+                    self.place.strangers = [one for one in self.place.strangers if one[2] != gone]
                     self.place.strangers.append((plural, obj["metadata"]["name"], obj["metadata"]["uid"]))
 
     def _judge(self, step: Step, log: list[laws.Asked]) -> None:
@@ -145,19 +149,9 @@ class Walk:
         uids = {claim["metadata"]["uid"] for claim in claims.values()}
         return set() if self.removal_wished else uids - foreign
 
-    async def record(self) -> Session | None:
-        """What the store has of the session."""
-        store = await open_store(self.place.folder / "data")
-        try:
-            return await store.sessions.get(NAME)
-        except NotFound:
-            return None
-        finally:
-            await store.close()
-
-    async def _dress(self) -> None:
+    def _dress(self) -> None:
         """Once the labels of ours are known: strangers with all of them."""
-        session = None if self._dressed else await self.record()
+        session = None if self._dressed else self.place.record
         if session is None:
             return
         self._dressed = True
@@ -169,9 +163,9 @@ class Walk:
         self.place.stranger("pods", {"metadata": {"name": "twin", "labels": labels}, "spec": spec})
         self.place.stranger("persistentvolumeclaims", _claim("twin", labels))
 
-    async def state(self) -> str:
+    def state(self) -> str:
         """Where the session stands, in the words of ``verbs.BY_STATE``."""
-        session = await self.record()
+        session = self.place.record
         if session is None or session.state.phase is Phase.DELETED:
             return "none"
         steady = session.seen_intent >= session.intent.number
@@ -189,14 +183,14 @@ class Walk:
         can be removed."""
         self.world.node.quits.pop(self.place.namespace, None)
         self._clear_the_way()
-        session = await self.record()
+        session = self.place.record
         if session is not None and session.state.phase is not Phase.DELETED:
             verb = {Desired.DELETED: "rm", Desired.ARCHIVED: "archive"}.get(session.intent.desired, "resume")
             raised = await self._calm(verb)
             if verb == "resume" and raised is None:
                 await self._quiet("resume")
                 await self._output_is_whole()
-            session = await self.record()
+            session = self.place.record
         if session is not None and session.state.phase is not Phase.DELETED:
             self.removal_wished = True
             await self._calm("rm")
@@ -262,10 +256,16 @@ def _uids(objects: dict[str, Json]) -> set[str]:
     return {obj["metadata"]["uid"] for obj in objects.values()}
 
 
-async def play(world: World, shape: Shape, steps: Iterable[Step]) -> list[str]:
+def silent(line: str) -> None:
+    """For whoever needs no account of the steps."""
+
+
+async def play(
+    world: World, shape: Shape, steps: Iterable[Step], tell: Callable[[str], None] = silent
+) -> list[str]:
     """A whole run of fixed steps; the laws that were broken."""
     place = await world.place()
-    walk = Walk(place, shape)
+    walk = Walk(place, shape, tell=tell)
     try:
         walk.begin()
         for step in steps:

@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from moorage import kube
+from moorage.core.errors import NotFound
 from moorage.core.kinds import CLAIMS, EVENTS, NAMESPACES, PODS, Json
+from moorage.core.session import Session
 from moorage.embedded import EmbeddedCluster
 from moorage.embedded.registry.kinds import key
 from moorage.embedded.storage.store import key_of
 from moorage.engine.sources import Sources
 from moorage.ports.cluster import Cluster
+from moorage.ports.store import Store
 from moorage.sessions.executors import ExecutorConfig, Executors
 from moorage.sessions.parts import Parts
 from moorage.sessions.verbs import Verbs
@@ -95,6 +98,13 @@ class World:
                 store.remove(key(resource), key_of(obj))
 
 
+async def _record(store: Store) -> Session | None:
+    try:
+        return await store.sessions.get(NAME)
+    except NotFound:
+        return None
+
+
 @dataclass
 class Place:
     """One run's namespace, seen from its person."""
@@ -103,6 +113,8 @@ class Place:
     namespace: str
     folder: Path
     around: Surroundings
+    record: Session | None = None
+    """The session as the store had it at the end of the last command."""
     strangers: list[tuple[str, str, str]] = field(default_factory=list)
     """(plural, name, uid) of what is not ours."""
 
@@ -141,6 +153,7 @@ class Place:
         try:
             yield verbs
         finally:
+            self.record = await _record(store)
             await verbs.close()
             self.world.armed.undo(self.around)
 
