@@ -213,8 +213,8 @@ class Scripted:
         report(Progress("drain", f"{verb} {name}"))
         return view
 
-    async def stop(self, name: str, report: Report, *, force: bool = False) -> SessionView:
-        return await self._act("stop", name, report, force)
+    async def stop(self, name: str, report: Report, *, force: bool = False, wait: bool = True) -> SessionView:
+        return await self._act("stop", name, report, force, *([] if wait else ["no wait"]))
 
     async def pause(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView:
         return await self._act("pause", name, report, discard_workspace)
@@ -232,9 +232,17 @@ class Scripted:
         self._view(name)
 
     async def remove(
-        self, name: str, report: Report, *, force: bool = False, dry_run: bool = False
+        self,
+        name: str,
+        report: Report,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        keep_workspace: bool = False,
+        wait: bool = True,
     ) -> Removal:
-        self.note("plan" if dry_run else "remove", name, force)
+        more = [*(["keep"] if keep_workspace else []), *([] if wait else ["no wait"])]
+        self.note("plan" if dry_run else "remove", name, force, *more)
         self._view(name)
         return Removal(name, self.deletes, self.keeps)
 

@@ -30,20 +30,23 @@ from moorage.ports.sessions import Attachment, Exited, Progress, Report
 class Manner:
     """How to follow. ``stdin``: ``forward`` ours, ``close`` the agent's at once, or ``leave`` it alone.
     ``raw``: the local terminal goes raw once the agent runs. ``may_signal``: Ctrl-C is passed on.
-    ``until_started``: leave as soon as the agent runs. ``running``: it is known to run already."""
+    ``until_started``: leave as soon as the agent runs. ``running``: it is known to run already. ``mute``:
+    show none of its output. ``limit``: seconds after which to leave."""
 
     stdin: str = "leave"
     raw: bool = False
     may_signal: bool = True
     until_started: bool = False
     running: bool = False
+    mute: bool = False
+    limit: float | None = None
 
 
 @dataclass(frozen=True)
 class Ending:
     """Why the following ended. ``how``: exited, started, detached, interrupted (Ctrl-C), signalled
-    (SIGTERM, SIGHUP; ``number``), closed (nobody reads our stdout), ended (no more happenings). ``kept``:
-    nobody has removed the session meanwhile."""
+    (SIGTERM, SIGHUP; ``number``), overtime (the limit was reached), closed (nobody reads our stdout), ended
+    (no more happenings). ``kept``: nobody has removed the session meanwhile."""
 
     how: str
     exit: AgentExit | None = None
@@ -78,6 +81,8 @@ class Follower:
         }
         with self._local, on_signals(handlers):
             self._spawn(self._pump_output())
+            if self._manner.limit is not None:
+                self._spawn(self._leave_after(self._manner.limit))
             try:
                 return await self._leave
             finally:
@@ -119,6 +124,8 @@ class Follower:
                 self._on_started()
             if self._manner.until_started and self._started.is_set():
                 return  # what is not read here is delivered to whoever attaches next
+            if isinstance(happening, Output | Gap) and self._manner.mute:
+                continue
             if isinstance(happening, Output):
                 await stdout.write(happening.data)
             elif isinstance(happening, Gap):
@@ -136,6 +143,10 @@ class Follower:
             self._local.enter_context(raw_mode(self._terminal))
             self._resized()
         self._spawn(self._after_start())
+
+    async def _leave_after(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._go(Ending("overtime", agent_started=self._started.is_set()))
 
     async def _after_start(self) -> None:
         if self._manner.until_started:

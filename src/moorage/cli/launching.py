@@ -56,6 +56,8 @@ class Asked:
     detach: bool = False
     remove: bool = False
     no_restart: bool = False
+    wait: bool = False
+    timeout: float | None = None
 
 
 def build_request(call: Call, asked: Asked) -> LaunchRequest:
@@ -113,6 +115,10 @@ def read_template(path: str, *, field: str = "--template") -> bytes:
 def _check_combinations(call: Call, asked: Asked) -> None:
     if asked.detach and asked.remove:
         raise UsageError("-d and --rm exclude each other", hint="without a follower nobody could remove it")
+    if asked.wait and not asked.detach:
+        raise UsageError("--wait belongs to -d", hint="leave it out: without -d run waits for the end anyway")
+    if asked.timeout is not None and asked.timeout <= 0:
+        raise UsageError("--timeout must be more than 0", field="--timeout", hint="e.g. --timeout 30m")
     if asked.source_ref and not asked.source:
         raise UsageError("--source-ref needs --source", hint="add --source PATH or URL")
     if not asked.cwd.startswith("/"):

@@ -17,7 +17,7 @@ from moorage.cli.launching import Asked
 from moorage.cli.shapes import shell_code
 from moorage.cli.terminal import OutputClosed
 from moorage.core.diagnosis import start_failure
-from moorage.core.errors import MoorageError, Unreachable
+from moorage.core.errors import MoorageError, Unreachable, WaitTimeout
 from moorage.core.session import AgentExit
 from moorage.ports.sessions import Report, SessionVerbs
 
@@ -27,7 +27,14 @@ async def follow_launched(call: Call, sessions: SessionVerbs, name: str, report:
     terminal = call.terminal
     stdin = "forward" if asked.interactive and not asked.detach else "leave"
     raw = asked.interactive and asked.tty and terminal.stdin_tty and not asked.detach
-    manner = Manner(stdin=stdin, raw=raw, until_started=asked.detach)
+    manner = Manner(
+        stdin=stdin,
+        raw=raw,
+        may_signal=not asked.wait,
+        until_started=asked.detach and not asked.wait,
+        mute=asked.wait,
+        limit=asked.timeout,
+    )
     try:
         ending = await follow(call, sessions, name, report, manner)
     except Exception as error:
@@ -40,7 +47,7 @@ async def follow_launched(call: Call, sessions: SessionVerbs, name: str, report:
             terminal.say(f"session {name} failed; removing it (--rm), then follows why")
             await _remove(call, sessions, name, report)
         raise
-    given_up = ending.how in ("interrupted", "signalled") and not ending.agent_started
+    given_up = ending.how in ("interrupted", "signalled", "overtime") and not ending.agent_started
     if not ending.kept:
         terminal.note(f"session {name} was removed meanwhile")
     elif asked.remove and (ending.how == "exited" or given_up):
@@ -65,7 +72,7 @@ async def _remove(call: Call, sessions: SessionVerbs, name: str, report: Report)
 
 def left(ending: Ending) -> bool:
     """Did somebody go while the session stays?"""
-    return ending.how in ("detached", "interrupted", "signalled", "closed")
+    return ending.how in ("detached", "interrupted", "signalled", "overtime", "closed")
 
 
 async def follow(
@@ -78,7 +85,7 @@ async def follow(
     from_start: bool = False,
 ) -> Ending:
     """Follow ``name`` until its agent exits or somebody leaves; lets go of it in any case."""
-    attachment = sessions.attach(name, from_start=from_start)
+    attachment = sessions.attach(name, from_start=from_start, watching=manner.mute)
     try:
         ending = await Follower(attachment, call.terminal, report, manner).follow()
     finally:
@@ -97,6 +104,8 @@ def exit_code_of(call: Call, name: str, ending: Ending) -> int:
         return OWN_FAILURE if code is None else code
     if ending.how == "interrupted":
         return INTERRUPTED
+    if ending.how == "overtime":
+        return WaitTimeout.exit_code
     if ending.how == "signalled":
         return 128 + ending.number
     if ending.how == "closed":

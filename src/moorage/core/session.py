@@ -209,6 +209,8 @@ class Intent(msgspec.Struct, frozen=True):
     at: float = 0.0
     force: bool = False
     discard_workspace: bool = False
+    keep_workspace: bool = False
+    """Of a removal: the claim that we made stays, and is nobody's session's any more."""
 
 
 class Session(msgspec.Struct, frozen=True):

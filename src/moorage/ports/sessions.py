@@ -208,7 +208,9 @@ class SessionVerbs(Protocol):
     async def list_views(self, *, include_archived: bool = False, namespace: str = "") -> list[SessionView]:
         """``namespace``: only sessions made there ("" all); the others are not looked at."""
 
-    async def stop(self, name: str, report: Report, *, force: bool = False) -> SessionView: ...
+    async def stop(self, name: str, report: Report, *, force: bool = False, wait: bool = True) -> SessionView:
+        """``wait`` False: put the wish on record for whoever drives the session, and return. Conflict, and
+        nothing on record, where nobody does."""
 
     async def pause(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView: ...
 
@@ -224,8 +226,17 @@ class SessionVerbs(Protocol):
         """NotFound when no session on record has this name or id. Asks no cluster."""
 
     async def remove(
-        self, name: str, report: Report, *, force: bool = False, dry_run: bool = False
-    ) -> Removal: ...
+        self,
+        name: str,
+        report: Report,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        keep_workspace: bool = False,
+        wait: bool = True,
+    ) -> Removal:
+        """``keep_workspace``: the claim stays, also where another command goes on with this removal;
+        UsageError for an emptyDir. ``wait``: see ``stop``."""
 
     def logs(self, name: str, *, follow: bool = False, offset: int = 0) -> AsyncIterator[Output | Gap]:
         """The transcript, stored part first, then what the Pod still holds; works after deletion of the

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from moorage.core.errors import (
     AccessDenied,
+    Conflict,
     MoorageError,
     NameBlocked,
     SessionFailed,
@@ -69,6 +70,19 @@ async def carry_out(parts: Parts, session: Session, intent: Intent, report: Repo
     if not reached(finished):
         raise_failed(finished)
     return finished
+
+
+async def leave_wish(parts: Parts, session: Session, intent: Intent) -> Session:
+    """Record the intent for whoever drives the session. Raises Conflict where nobody does: it would lie there
+    until somebody comes, who may not know of it any more."""
+    if not await parts.store.leases.holder(session.id):
+        again = f"moorage {VERBS[intent.desired]} {session.name}"
+        raise Conflict(
+            f"nobody drives session {session.name} now, so nobody would do it later",
+            hint=f"leave out --no-wait: {again}",
+        )
+    await parts.store.sessions.set_intent(session.id, intent)
+    return await parts.store.sessions.get(session.id)
 
 
 async def drive_or_wait(parts: Parts, session: Session, report: Report, reached: Done, done: Done) -> Session:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from datetime import UTC, datetime
 
-from moorage.core.errors import MoorageError
+from moorage.core.errors import MoorageError, UsageError
 from moorage.core.kinds import CLAIMS, PODS
 from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans.observation import ClaimSeen, PodSeen, Verdict
@@ -33,9 +33,10 @@ ANSWERS = (Verdict.ADOPTABLE, Verdict.ALTERED)
 """What proves that an object is the answer to a create of ours."""
 
 
-async def planned(parts: Parts, session: Session, *, force: bool = False) -> Removal:
+async def planned(parts: Parts, session: Session, *, force: bool = False, keep: bool = False) -> Removal:
     """What ``rm`` would do to the cluster, as it stands now; where that cannot be seen, what is on record,
-    what would be tried, and how it ends without an answer."""
+    what would be tried, and how it ends without an answer. UsageError where ``keep`` cannot be."""
+    _check_keep(session, keep)
     try:
         observer = Observer(await parts.executors.of(session), parts.clock)
         match await observer.same_cluster(session.inventory):
@@ -58,10 +59,21 @@ async def planned(parts: Parts, session: Session, *, force: bool = False) -> Rem
     why = "not created by us" if given else _why_kept(claim)
     if kept and isinstance(pod, Present) and pod.value.holds_claim:
         why = why or "the Pod above uses it"
+    if keep and not given:
+        why = why or f"kept as asked, for: moorage run --claim {inventory.claim_name}"
     of_claim = _fate(f"pvc/{inventory.claim_name}", claim, why)
     fates = [fate for fate in (of_pod, of_claim) if fate is not None]
     deletes = tuple(line for line, goes in fates if goes)
     return Removal(session.name, deletes, tuple(line for line, goes in fates if not goes))
+
+
+def _check_keep(session: Session, keep: bool) -> None:
+    if keep and session.inventory.snapshot.workspace.mode is WorkspaceMode.EMPTY_DIR:
+        raise UsageError(
+            f"the workspace of {session.name} is an emptyDir, which goes with its Pod",
+            field="--keep-workspace",
+            hint=f"copy it out first: moorage cp {session.name}:/. DIRECTORY",
+        )
 
 
 def _denied(observer: Observer) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from moorage.core.errors import MoorageError
 from moorage.core.observed import Unknown
-from moorage.core.session import Desired, Phase, Session
+from moorage.core.session import Desired, Intent, Phase, Session
 from moorage.engine.observe import Observer
 from moorage.sessions.parts import Parts
 from moorage.sessions.views import GLANCE
@@ -21,6 +21,14 @@ class Already:
 
     said: str
     unknown: str = ""
+
+
+def keeps_on(intent: Intent, desired: Desired) -> bool:
+    """Is a removal wished of a session whose removal was begun with the word to keep its workspace? Whoever
+    goes on with it, in whatever words, must not destroy what a person said shall stay; ``resume`` takes it
+    back."""
+    gone = (Desired.ARCHIVED, Desired.DELETED)
+    return intent.keep_workspace and intent.desired in gone and desired in gone
 
 
 async def already(parts: Parts, session: Session, desired: Desired) -> Already | None:

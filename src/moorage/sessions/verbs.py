@@ -29,12 +29,12 @@ from moorage.ports.store import SessionEvent
 from moorage.ports.streams import DialledStream
 from moorage.sessions import abandoned, history, removal, unreadable
 from moorage.sessions.attachment import SessionAttachment
-from moorage.sessions.carry import carry_out
+from moorage.sessions.carry import carry_out, leave_wish
 from moorage.sessions.doctor import doctor
 from moorage.sessions.evidence import evidence
 from moorage.sessions.isolation import isolation
 from moorage.sessions.parts import Parts
-from moorage.sessions.settled import already, nothing_done
+from moorage.sessions.settled import already, keeps_on, nothing_done
 from moorage.sessions.side_links import SideLinks
 from moorage.sessions.views import glance, view, views
 from moorage.sessions.whoami import whoami
@@ -87,7 +87,15 @@ class Verbs:
         return [*await views(self._parts, chosen), *others]
 
     async def _wish(
-        self, name: str, desired: Desired, report: Report, *, force: bool = False, discard: bool = False
+        self,
+        name: str,
+        desired: Desired,
+        report: Report,
+        *,
+        force: bool = False,
+        discard: bool = False,
+        keep: bool = False,
+        wait: bool = True,
     ) -> SessionView:
         session = await self._get(name)
         if session.state.phase is Phase.ARCHIVED and desired is not Desired.DELETED:
@@ -98,15 +106,23 @@ class Verbs:
         if nothing := await already(self._parts, session, desired):
             report(Progress("agent", nothing.said))
             return await glance(self._parts, session, nothing.unknown)
-        intent = Intent(desired=desired, at=self._parts.clock.now(), force=force, discard_workspace=discard)
+        intent = Intent(
+            desired=desired,
+            at=self._parts.clock.now(),
+            force=force,
+            discard_workspace=discard,
+            keep_workspace=keep or keeps_on(session.intent, desired),
+        )
+        if not wait:
+            return await view(self._parts, await leave_wish(self._parts, session, intent))
         await self._links.drop(session.id)
         done = await carry_out(self._parts, session, intent, report)
         if said := nothing_done(session, done, desired):
             report(Progress("agent", said))
         return await view(self._parts, done)
 
-    async def stop(self, name: str, report: Report, *, force: bool = False) -> SessionView:
-        return await self._wish(name, Desired.STOPPED, report, force=force)
+    async def stop(self, name: str, report: Report, *, force: bool = False, wait: bool = True) -> SessionView:
+        return await self._wish(name, Desired.STOPPED, report, force=force, wait=wait)
 
     async def pause(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView:
         session = await self._get(name)
@@ -138,17 +154,25 @@ class Verbs:
             await unreadable.find(self._parts, name)
 
     async def remove(
-        self, name: str, report: Report, *, force: bool = False, dry_run: bool = False
+        self,
+        name: str,
+        report: Report,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        keep_workspace: bool = False,
+        wait: bool = True,
     ) -> Removal:
         try:
             session = await self._get(name)
         except StoreError:
             return await unreadable.remove(self._parts, name, report, force=force, dry_run=dry_run)
-        planned = await removal.planned(self._parts, session, force=force)
+        keep = keep_workspace or keeps_on(session.intent, Desired.DELETED)
+        planned = await removal.planned(self._parts, session, force=force, keep=keep)
         if dry_run:
             return planned
         try:
-            await self._wish(session.id, Desired.DELETED, report, force=force)
+            await self._wish(session.id, Desired.DELETED, report, force=force, keep=keep, wait=wait)
         except MoorageError as error:
             if not await abandoned.without_cluster(self._parts, session, error):
                 raise

@@ -49,6 +49,10 @@ from moorage.ports.sessions import Removal, Report, SessionVerbs
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--force", is_flag=True, help="Skip drain and link, never the proof of ownership; do not ask.")
+@click.option("--keep-workspace", is_flag=True, help="Leave the claim that Moorage made, with what is on it.")
+@click.option(
+    "--wait/--no-wait", default=True, help="Wait until all is gone (default), or leave it to who drives it."
+)
 @click.option("--dry-run", is_flag=True, help="List what would go and stay; change nothing.")
 @click.argument("names", nargs=-1, metavar="NAME…")
 async def command(
@@ -59,6 +63,8 @@ async def command(
     file: str,
     yes: bool,
     force: bool,
+    keep_workspace: bool,
+    wait: bool,
     dry_run: bool,
 ) -> int:
     choice = Choice(names, file, selector, everything)
@@ -76,21 +82,32 @@ async def command(
             chosen = await choice.given()
             await all_known(sessions, chosen)
         if dry_run or not (yes or force):
-            plans = await _plans(sessions, chosen, report, force)
+            plans = await _plans(sessions, chosen, report, force, keep_workspace)
             if dry_run:
                 _show(call, plans)
                 return 0
-            await confirm_removal(call, "rm", plans, choice.words)
+            await confirm_removal(call, "rm", plans, [*_flags(keep_workspace, wait), *choice.words])
 
         async def act(name: str) -> dict[str, object]:
-            return removal_object(await sessions.remove(name, report, force=force))
+            done = await sessions.remove(name, report, force=force, keep_workspace=keep_workspace, wait=wait)
+            return removal_object(done)
 
         return await for_each(call, sessions, chosen, act)
 
 
-async def _plans(sessions: SessionVerbs, names: Sequence[str], report: Report, force: bool) -> list[Removal]:
+def _flags(keep_workspace: bool, wait: bool) -> list[str]:
+    """What a command that is told must repeat."""
+    return [*(["--keep-workspace"] if keep_workspace else []), *([] if wait else ["--no-wait"])]
+
+
+async def _plans(
+    sessions: SessionVerbs, names: Sequence[str], report: Report, force: bool, keep: bool
+) -> list[Removal]:
     """What removing each would do."""
-    return [await sessions.remove(name, report, force=force, dry_run=True) for name in dict.fromkeys(names)]
+    return [
+        await sessions.remove(name, report, force=force, dry_run=True, keep_workspace=keep)
+        for name in dict.fromkeys(names)
+    ]
 
 
 def _show(call: Call, plans: list[Removal]) -> None:

@@ -40,7 +40,7 @@ from moorage.core.errors import UsageError
         "The Pod": (*POD, "start_timeout"),
         "The workspace": ("source", "source_ref", *WORKSPACE),
         "The agent": ("env", "env_file", "cwd", "grace", "no_restart", "tty", "interactive"),
-        "The session": ("name", "detach", "remove", "dry_run"),
+        "The session": ("name", "detach", "wait", "timeout", "remove", "dry_run"),
     },
 )
 @click.option(
@@ -72,6 +72,10 @@ from moorage.core.errors import UsageError
 @click.option("-i", "--interactive", is_flag=True, help="Pass our stdin to the agent.")
 @click.option("--name", metavar="NAME", default="", help="Name of the session (default: made up).")
 @click.option("-d", "--detach", is_flag=True, help="Return once the agent runs; print its name.")
+@click.option("--wait", is_flag=True, help="With -d: return once it has ended, with its code.")
+@click.option(
+    "--timeout", metavar="TIME", type=DURATION, help="Leave it running after so long; 6 (default: never)."
+)
 @click.option("--rm", "remove", is_flag=True, help="Remove the session once the agent has ended.")
 @click.option("--dry-run", is_flag=True, help="Check all, print the objects, create nothing.")
 @click.argument("words", nargs=-1, metavar="")
@@ -104,6 +108,6 @@ async def command(
         elif not detach:  # detached, the name is the data on stdout
             call.terminal.say(session.name)
         code = await follow_launched(call, sessions, session.name, report, asked)
-        if detach and code == 0:
+        if detach and (code == 0 or asked.wait):
             print_object(call, session_object(await sessions.view(session.name)), lambda: f"{session.name}\n")
         return code

@@ -21,14 +21,17 @@ from moorage.cli.verbs import VERBS
     examples=("moorage stop NAME", "moorage stop NAME1 NAME2"),
 )
 @click.option("--force", is_flag=True, help="Do not drain output first or wait for the link.")
+@click.option(
+    "--wait/--no-wait", default=True, help="Wait until it has ended (default), or leave it to who drives it."
+)
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-async def command(call: Call, names: tuple[str, ...], force: bool) -> int:
+async def command(call: Call, names: tuple[str, ...], force: bool, wait: bool) -> int:
     report = ProgressPrinter(call.terminal)
     pods: set[str] = set()
     async with call.sessions() as sessions:
 
         async def act(name: str) -> dict[str, object]:
-            view = await sessions.stop(name, report, force=force)
+            view = await sessions.stop(name, report, force=force, wait=wait)
             pods.add(view.session.state.pod)
             return session_object(view)
 

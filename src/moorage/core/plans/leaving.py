@@ -208,6 +208,8 @@ def _remove_claim(session: Session, seen: Seen, now: float, final: Phase) -> Pla
             return blocked(session, now, "pvc", inventory.claim_name, claim.uid, claim.conflict)
         case Present(claim) if claim.verdict is Verdict.FOREIGN or not inventory.claim_created_by_us:
             return _forget(session, now, final)
+        case Present() if session.intent.keep_workspace:
+            return _forget(session, now, final)
         case Present() if (pod := _holder(seen)) is not None:
             holds = inventory.claim_name
             return blocked(session, now, "pod", inventory.pod_name, pod.uid, pod.conflict, holds=holds)
