@@ -1,6 +1,7 @@
 """Many schedules, some at once, each judged; until there are enough and every pair of the table was felt.
 
-Used by ``test_schedules``. Keeps the folder of a schedule that failed, and says how to run just that one.
+Used by ``test_schedules``. Keeps the folder of a schedule that failed, and says how to run just that one;
+``so-far.txt`` in the folder of the test tells how a long run stands.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ class Campaign:
         self.steering.felt.update(running.felt)
         self.counted += bool(running.felt)
         self.outcomes[f"{schedule.pair.verb}: {story.outcome.partition(':')[0]}"] += 1
+        (self.folder / "so-far.txt").write_text("\n\n".join([self.told(), *self.failures]))
 
     async def _carried_through(self, story: Story, lane: Lane, place: Place) -> None:
         judge = await asyncio.to_thread(Judge, place.log)

@@ -120,6 +120,16 @@ def _watch_silent(call: str, rng: random.Random) -> Fault:
     return Fault("watch_silent", silent_at=some_byte(rng, CONTENTS))
 
 
+def _expired(call: str, rng: random.Random) -> Fault:
+    """The version is gone: said at once, as an event, or not at all."""
+    said = status(410, "Expired", "too old resource version")
+    event = b'{"type":"ERROR","object":' + said.body + b"}\n"
+    as_json = {"Content-Type": "application/json"}
+    return Fault(
+        "watch_gone", instead=rng.choice((said, Answer(200, event, as_json), Answer(200, b"", as_json)))
+    )
+
+
 def _second(call: str, rng: random.Random) -> Fault:
     lag = rng.choice((0.0, 1.0)) if call == WATCH else 0.0
     return Fault("two_apiservers", server=2, oldest=call == WATCH, lag=lag)
@@ -135,51 +145,58 @@ def _forward_cut(call: str, rng: random.Random) -> Fault:
     return Fault("portforward_cut", cut_at=some_byte(rng, HELLO_UP if up else HELLO_DOWN), up=up)
 
 
+def _stalled(call: str, rng: random.Random) -> Fault:
+    """The node took the connection; nothing, or not all of the hello, comes of it."""
+    return Fault("accept_stall", silent_at=some_byte(rng, HELLO_DOWN))
+
+
 def _link_cut(call: str, rng: random.Random) -> Fault:
     return Fault("link_cut", cut_at=some_byte(rng, rng.choice((1 << 8, 1 << 15))), up=rng.random() < 0.5)
 
 
-CALLS_OF_STREAMS = frozenset({EXEC, FORWARD})
-ANY = READS | WRITES | CALLS_OF_STREAMS | {WATCH}
+STREAMS = frozenset({EXEC, FORWARD})
+ANY = READS | WRITES | STREAMS | {WATCH}
 KNOBS: dict[str, tuple[frozenset[str], Make]] = {
     "commit_then_drop": (CREATES | DELETES, _dropped),
-    "slow": (READS | WRITES | CALLS_OF_STREAMS, _slow),
+    "slow": (READS | WRITES | STREAMS, _slow),
     "rst": (ANY, _reset),
     "rst_after": (READS | WRITES, _cut_answer),
-    "409": (CREATES | DELETES, _conflict),
+    "409": (WRITES, _conflict),
     "429": (ANY, _busy),
     "5xx": (ANY, _broken),
     "html": (ANY, _page),
     "watch_cut": (frozenset({WATCH}), _watch_cut),
     "watch_silent": (frozenset({WATCH}), _watch_silent),
+    "watch_gone": (frozenset({WATCH}), _expired),
     "two_apiservers": (ANY, _second),
     "exec_cut": (frozenset({EXEC}), _exec_cut),
     "portforward_cut": (frozenset({FORWARD}), _forward_cut),
+    "accept_stall": (frozenset({FORWARD}), _stalled),
     "link_cut": (frozenset({LINK}), _link_cut),
 }
 
-_LOOK = ("get namespaces", "get pods")
+_LOOK = ("get /version", "get namespaces", "get pods")
 _CLAIM = "get persistentvolumeclaims"
 _LINKED = (FORWARD, LINK)
+_DRIVEN = (*_LOOK, _CLAIM, WATCH, *_LINKED)
+_STARTED = ("create pods", "list events", "get nodes", EXEC)
+_ENDED = ("delete pods", "delete persistentvolumeclaims")
 CALLS: dict[str, tuple[str, ...]] = {
-    "run": (
-        *("get /version", "create pods (dry run)", *_LOOK, _CLAIM, WATCH),
-        *("create pods", "create persistentvolumeclaims", EXEC, *_LINKED),
-    ),
-    "resume": (*_LOOK, _CLAIM, WATCH, *_LINKED),
-    "resume-paused": (*_LOOK, _CLAIM, WATCH, "create pods", EXEC, *_LINKED),
-    "attach": (*_LOOK, _CLAIM, WATCH, *_LINKED),
-    "exec": _LINKED,
-    "cp": _LINKED,
-    "port-forward": _LINKED,
-    "logs": _LINKED,
+    "run": (*DRY_RUNS, "get storageclasses", *_DRIVEN, "create persistentvolumeclaims", *_STARTED),
+    "attach": _DRIVEN,
+    "resume": _DRIVEN,
+    "resume-paused": (*_DRIVEN, *_STARTED),
+    "exec": (*_LOOK, *_LINKED),
+    "cp": (*_LOOK, *_LINKED),
+    "port-forward": (*_LOOK, *_LINKED),
+    "logs": (*_LOOK, *_LINKED),
     "ls": _LOOK,
-    "events": (*_LOOK, "list events"),
-    "stop": (*_LOOK, WATCH, *_LINKED),
-    "pause": (*_LOOK, WATCH, *_LINKED, "delete pods"),
-    "reset": (*_LOOK, _CLAIM, WATCH, *_LINKED, "delete pods", "create pods", EXEC),
-    "archive": (*_LOOK, _CLAIM, WATCH, *_LINKED, "delete pods", "delete persistentvolumeclaims"),
-    "rm": (*_LOOK, _CLAIM, WATCH, *_LINKED, "delete pods", "delete persistentvolumeclaims"),
+    "events": ("list events",),
+    "stop": _DRIVEN,
+    "pause": (*_DRIVEN, "delete pods"),
+    "reset": (*_DRIVEN, "delete pods", *_STARTED),
+    "archive": (*_DRIVEN, *_ENDED),
+    "rm": (*_DRIVEN, *_ENDED),
 }
 """Calls that each verb makes for certain when nothing goes wrong."""
 

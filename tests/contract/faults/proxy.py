@@ -262,7 +262,7 @@ class _Exchange:
         fault, name, first = self._fault, "", (0, 0)
         is_link = self._call.subresource == "portforward" or "command=tunnel" in self._path
         of_link = self._lane.choose(LINK) if is_link else None
-        if of_link is not None and fault.cut_at is None:
+        if of_link is not None and fault.cut_at is None and fault.silent_at is None:
             fault, name, first = of_link, LINK, (HELLO_UP, HELLO_DOWN)
         none = Fault("")
         up = _Meter(self, fault if fault.up else none, back, first=first[0], name=name)

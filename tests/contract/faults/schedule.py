@@ -15,7 +15,7 @@ from .faults import EXEC, KNOBS, Fault, allowed, hits
 
 ORDINALS = (0, 0, 0, 1, 1, 2, 3)
 """Which of several equal calls is hit; of those that are made once in a verb, the first."""
-REPEATED = ("get pods", "get persistentvolumeclaims", EXEC)
+REPEATED = ("get pods", "get persistentvolumeclaims", "list events", EXEC)
 MORE = (0, 0, 1, 2)
 """How many more faults wait for the same verb."""
 

@@ -31,6 +31,7 @@ PORT = 8080
 # started twice from one started once, and a byte shown twice from one shown once.
 COUNTING = 'sha256sum seed; echo x >> runs; echo "run $(wc -l < runs)"; '
 WAITS = ("sh", "-c", COUNTING + f"exec httpd -f -p 127.0.0.1:{PORT} -h /workspace")
+LINGERS = ("sh", "-c", COUNTING + "sleep 1; exit 3")
 EXITS = ("sh", "-c", COUNTING + "exit 3")
 TEMPLATE = b"""{"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "t"}, "template": {"spec": {
 "terminationGracePeriodSeconds": 0, "containers": [
@@ -38,7 +39,7 @@ TEMPLATE = b"""{"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": 
 
 LEADS = {"run": (), "resume": ("run -d", "stop"), "resume-paused": ("run -d", "pause")}
 """Commands before the verb; ``run -d`` where nothing else stands here."""
-ENDS = {"run": "Stopped", "stop": "Stopped", "pause": "Paused", "archive": "Stopped"}
+ENDS = {"run": "Stopped", "attach": "Stopped", "stop": "Stopped", "pause": "Paused", "archive": "Stopped"}
 """The status word afterwards; ``Running`` where nothing else stands here."""
 NEXT = {"run -d": "resume", "resume-paused": "resume", "reset": "resume"}
 """The command that goes on where a verb failed, if that is not the verb itself."""
@@ -83,15 +84,17 @@ class Story:
             await self._do(self.verb, TIMEOUT)
             self.outcome = "done"
         except MoorageError as error:
-            self.outcome = f"{type(error).__name__}: {error.message}"
+            hint = "" if error.hint else " (no hint)"
+            self.outcome = f"{type(error).__name__}{hint}: {error.message}"
         finally:
             self._running.under_way = ""
 
     async def go_on(self) -> None:
         """Calm again: what a person does next works, and ends where the verb should have."""
-        if self.verb == "run":
-            await self._run_on()
+        if self.verb in ("run", "attach"):
+            await self._followed_on()
         elif self.outcome != "done":
+            await self._not_failed()
             await self._calm(NEXT.get(self.verb, self.verb))
         self._count(*STARTS.get(self.verb, (0,)))
         if self.verb != "rm":
@@ -106,18 +109,20 @@ class Story:
         left = self._person.left()
         assert left == [], left
 
-    async def _run_on(self) -> None:
-        """A `run` that was disturbed may not have come to a session, or to have one that failed."""
+    async def _not_failed(self) -> bool:
+        """What passes by itself is no reason to give a session up. False where there is none."""
         try:
             async with self._person.command() as sessions:
-                phase = (await sessions.view(NAME)).session.state.phase
+                state = (await sessions.view(NAME)).session.state
         except NotFound:
-            await self._calm("run")
-            return
-        if phase in (Phase.FAILED, Phase.LOST):
-            await self._calm("resume")
+            return False
+        assert state.phase not in (Phase.FAILED, Phase.LOST), state
+        return True
+
+    async def _followed_on(self) -> None:
+        """A `run` that was disturbed may not have come to a session. Both together show each byte once."""
         if self.outcome != "done":
-            await self._calm("attach")
+            await self._calm("attach" if await self._not_failed() else "run")
         assert self._shown == self._text(1), self._shown
 
     async def _calm(self, verb: str) -> None:
@@ -171,12 +176,13 @@ class Story:
         await self._attach(sessions)
 
     async def _run_detached(self, sessions: SessionVerbs) -> None:
-        launched = await sessions.launch(self._request(WAITS), _ignored)
+        command = LINGERS if self.verb == "attach" else WAITS
+        launched = await sessions.launch(self._request(command), _ignored)
         self.session_id = launched.id
         await sessions.resume(NAME, _ignored)
 
     async def _attach(self, sessions: SessionVerbs) -> None:
-        """Of an agent that exits, to the end; of one that goes on, until all there is was shown."""
+        """To the agent's end."""
         attachment = sessions.attach(NAME)
         ended: list[Exited] = []
         try:
@@ -186,14 +192,9 @@ class Story:
                 elif isinstance(happening, Exited):
                     ended.append(happening)
                 assert not isinstance(happening, Gap), happening
-                if self.verb == "attach" and len(self._shown) >= len(self._text(1)):
-                    break
         finally:
             await attachment.close()
-        if self.verb == "attach":
-            assert self._shown == self._text(1), self._shown
-        else:
-            assert [end.exit.code for end in ended] == [3], ended
+        assert [end.exit.code for end in ended] == [3], ended
 
     async def _resume(self, sessions: SessionVerbs) -> None:
         view = await sessions.resume(NAME, _ignored)
