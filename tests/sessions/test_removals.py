@@ -18,7 +18,7 @@ from moorage.ports.store import Lease
 from moorage.sessions import removal
 from moorage.sessions.removal import LATE
 
-from .fake_cluster import FORBIDDEN, TIMEOUT
+from .fake_cluster import FORBIDDEN, TIMEOUT, status
 from .stage import Stage, until
 from .test_creates import nonce_of
 
@@ -199,6 +199,18 @@ async def test_a_deletion_we_have_no_right_to_fails_and_the_next_rm_goes_on(
     assert refused.value.details["category"] == "access"
     assert (await stage.record()).state.phase is Phase.FAILED
     assert len(stage.cluster.of(CLAIMS)) == 1
+    await stage.verbs.remove("calm-cove", stage.said.append)
+    assert (await stage.record(session.id)).state.phase is Phase.DELETED
+    assert stage.cluster.of(PODS) == stage.cluster.of(CLAIMS) == []
+
+
+@pytest.mark.parametrize("resource", [PODS, CLAIMS], ids=["the Pod", "the claim"])
+async def test_an_object_that_went_by_itself_does_not_fail_its_removal(
+    stage: Stage, resource: Resource
+) -> None:
+    session = await stage.running()
+    name = {PODS: session.inventory.pod_name, CLAIMS: session.inventory.claim_name}[resource]
+    stage.cluster.fail("delete", resource, status(404, "NotFound", resource, name), carried_out=True)
     await stage.verbs.remove("calm-cove", stage.said.append)
     assert (await stage.record(session.id)).state.phase is Phase.DELETED
     assert stage.cluster.of(PODS) == stage.cluster.of(CLAIMS) == []

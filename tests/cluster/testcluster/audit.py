@@ -188,12 +188,15 @@ class Judge:
         return self.events(writes=True, **filters)
 
 
+def _mapping(value: Any) -> dict[str, Any]:
+    """A JSON patch is a list, and nonsense may be anything."""
+    return value if isinstance(value, dict) else {}
+
+
 def parse(raw: dict[str, Any]) -> Event:
     """One audit event of audit.k8s.io/v1."""
     ref = raw.get("objectRef", {})
-    request, answer = raw.get("requestObject") or {}, raw.get("responseObject") or {}
-    if isinstance(request, list):  # a JSON patch
-        request = {}
+    request, answer = _mapping(raw.get("requestObject")), _mapping(raw.get("responseObject"))
     preconditions = request.get("preconditions") or {}
     meta = answer.get("metadata") or {}
     details = answer.get("details") or {}
