@@ -170,7 +170,7 @@ def _play_all(loop: VirtualLoop, world: World, options: argparse.Namespace) -> d
         return {"failures": [{"broken": one} for one in broken]}
     rng = random.Random(options.seed)
     number, of = (int(part) for part in options.share.split("/"))
-    calls = loop.run_until_complete(undisturbed(world, options.states.split(",")))
+    calls = loop.run_until_complete(undisturbed(world, [s for s in options.states.split(",") if s]))
     say(f"{len(calls)} verbs in their states, undisturbed")
     world.armed.fired.clear()
     steering = Steering(calls, rng, (number, of))

@@ -12,8 +12,10 @@ from collections import Counter
 from tests.faults.knob import Triple
 from tests.faults.machine.verbs import BY_STATE
 from tests.faults.machine.walk import Shot, Step
-from tests.faults.table import allowed
+from tests.faults.table import KNOBS, allowed
 
+ANY = {call for knob in KNOBS.values() for call in knob.calls}
+"""What a verb may call, where its calls were not learned."""
 MORE = 0.25
 """Chance of one more shot in a step."""
 CALM = 0.1
@@ -54,8 +56,9 @@ class Steering:
             self._aimed[state, aim] += 1
             open_[verb].remove(aim)
             shots.append(Shot(aim.knob, aim.call, rng.choice((1, 1, 2, 4))))
-        any_ = [Shot(t.knob, t.call, 1) for t in sorted(_triples(verb, self.calls.get((state, verb), set())))]
-        while any_ and (not shots or rng.random() < MORE):
+        made = self.calls.get((state, verb), ANY)
+        any_ = [Shot(t.knob, t.call, 1) for t in sorted(_triples(verb, made))]
+        while any_ and (len(shots) < (1 if (state, verb) in self.calls else 4) or rng.random() < MORE):
             shots.append(rng.choice(any_))
         return Step(verb, tuple(shots), rng.getrandbits(32))
 

@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import random
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from moorage.core.errors import MoorageError
@@ -49,7 +49,8 @@ class Step:
 
 @dataclass
 class Walk:
-    """A run under way. ``broken``: the laws that did not hold, in words. ``tell`` hears of each step."""
+    """A run under way. ``broken``: the laws that did not hold, in words. ``tell`` hears of each step. ``claim_replaced``:
+    somebody put another claim in the place of the workspace's, so nothing can be resumed."""
 
     place: Place
     shape: Shape
@@ -57,6 +58,7 @@ class Walk:
     broken: list[str] = field(default_factory=list)
     tell: Callable[[str], None] = lambda line: None
     removal_wished: bool = False
+    claim_replaced: bool = False
     owned: set[str] = field(default_factory=set)
     _dressed: bool = False
 
@@ -123,6 +125,7 @@ class Walk:
             if isinstance(strike, Swapped):
                 for plural, obj, gone in strike.made:
                     self.owned.discard(gone)
+                    self.claim_replaced |= plural == "persistentvolumeclaims"
                     self.place.strangers = [one for one in self.place.strangers if one[2] != gone]
                     self.place.strangers.append((plural, obj["metadata"]["name"], obj["metadata"]["uid"]))
 
@@ -142,7 +145,16 @@ class Walk:
             ),
         )
         self.broken += [f"{step.verb}: {what}" for what in found]
+        self.broken += [f"{step.verb}: {what}" for what in self._adopted({uid for _, _, uid in strangers})]
         self.owned |= self._ours(stored["persistentvolumeclaims"])
+
+    def _adopted(self, strangers: set[str]) -> Iterator[str]:
+        """Nothing of somebody else's is on record as ours."""
+        owned = self.place.record.inventory if self.place.record is not None else None
+        if owned is not None and owned.pod_uid in strangers:
+            yield f"Pod {owned.pod_uid} of somebody else was adopted"
+        if owned is not None and owned.claim_created_by_us and owned.claim_uid in strangers:
+            yield f"claim {owned.claim_uid} of somebody else was adopted"
 
     def _ours(self, claims: dict[str, Json]) -> set[str]:
         foreign = {uid for _, _, uid in self.place.strangers}
@@ -212,7 +224,8 @@ class Walk:
         """One command that nothing disturbs."""
         self.removal_wished |= verb in REMOVALS
         before = len(self.world.log)
-        raised = await self._command(f"{verb} (calm)", VERBS[verb], strict=True)
+        strict = verb != "resume" or not self.claim_replaced
+        raised = await self._command(f"{verb} (calm)", VERBS[verb], strict=strict)
         self._judge(Step(f"{verb} (calm)"), self._log(before))
         return raised
 
