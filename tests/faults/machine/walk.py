@@ -49,8 +49,8 @@ class Step:
 
 @dataclass
 class Walk:
-    """A run under way. ``broken``: the laws that did not hold, in words. ``tell`` hears of each step. ``claim_replaced``:
-    somebody put another claim in the place of the workspace's, so nothing can be resumed."""
+    """A run under way. ``broken``: the laws that did not hold, in words. ``tell`` hears of each step.
+    ``claim_replaced``: another claim is in the place of the workspace's, so nothing can be resumed."""
 
     place: Place
     shape: Shape
