@@ -209,16 +209,21 @@ class Walk:
         self._nothing_is_left()
 
     def _clear_the_way(self) -> None:
-        """A person removes what stands under our names, as the message of NameBlocked says."""
-        store = self.world.cluster.store
+        """A person removes what stands under our names, as the message of NameBlocked says: what a fault put
+        there, and a Pod from which admission took our nonce and that could not be removed at once."""
         known = {"foreign", "twin", GIVEN}
-        for plural, name, uid in [one for one in self.place.strangers if one[1] not in known]:
+        blocking = {(plural, name, uid) for plural, name, uid in self.place.strangers if name not in known}
+        for name, pod in self.place.objects("pods").items():
+            noted = laws.NONCE in (pod["metadata"].get("annotations") or {})
+            if name not in known and not noted:
+                blocking.add(("pods", name, pod["metadata"]["uid"]))
+        for plural, name, uid in blocking:
             found = self.place.objects(plural).get(name)
             if found is not None and found["metadata"]["uid"] == uid:
-                kinds = self.world.cluster.registry.kinds.find("", "v1", plural)
-                assert kinds is not None
-                store.remove(kinds.key, (self.place.namespace, name))
-            self.place.strangers.remove((plural, name, uid))
+                kind = self.world.cluster.registry.kinds.find("", "v1", plural)
+                assert kind is not None
+                self.world.cluster.store.remove(kind.key, (self.place.namespace, name))
+        self.place.strangers = [one for one in self.place.strangers if one not in blocking]
 
     async def _calm(self, verb: str) -> BaseException | None:
         """One command that nothing disturbs."""
