@@ -26,7 +26,7 @@ from tools.soak import leftovers
 from tools.soak.memory import Sample
 from tools.soak.node import Node
 from tools.soak.schedule import disturbances, script
-from tools.soak.story import Story
+from tools.soak.story import Story, forget
 from tools.soak.tally import Tally
 
 SAMPLE_EVERY = 5.0
@@ -67,7 +67,6 @@ class Conductor:
         self.run = Run(seed, at_once)
         self._disturbances = disturbances(seed, minutes)
         self._numbers = itertools.count()
-        self._stories: list[Story] = []
         self._under_way = 0
         self._over = asyncio.Event()
         self._began = 0.0
@@ -131,7 +130,6 @@ class Conductor:
             story = Story(
                 verbs, self._node, template, script(self.run.seed, next(self._numbers)), self.run.tally
             )
-            self._stories.append(story)
             self.run.tally.records.append(story.record)
             self._under_way += 1
             try:
@@ -149,10 +147,9 @@ class Conductor:
 
     async def _forget(self, verbs: SessionVerbs) -> None:
         """Archived sessions are looked at once more, and all go. What is there then is stuck."""
-        there = {view.session.name for view in await verbs.list_views(include_archived=True)}
-        for story in self._stories:
-            if story.record.name in there and story.record.over:
-                await story.forget()
+        for record in self.run.tally.records:
+            if record.over and record.archived:
+                await forget(verbs, record, self.run.tally)
         for view in await verbs.list_views(include_archived=True):
             self.run.tally.faults.append(
                 f"{view.session.name} is still on record: {view.word}, {view.reason}"

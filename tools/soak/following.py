@@ -60,6 +60,7 @@ class Following:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
 
     async def _follow(self, until_started: bool) -> None:
         while True:

@@ -38,7 +38,7 @@ class Story:
         self._verbs, self._node, self._template = verbs, node, template
         self._script, self._tally = script, tally
         name = f"soak-{script.number:04d}"
-        self.record = Record(script.number, name, script.mode, script.followed)
+        self.record = Record(script.number, name, script.mode, script.followed, script.archived)
         self._inside = Inside(verbs, name, self.record.lost)
         self._following = Following(verbs, name, tally.retried)
         self._killers: list[asyncio.Task[None]] = []
@@ -176,28 +176,30 @@ class Story:
             await self._insist("archive", lambda: self._verbs.archive(self._name, lambda progress: None))
             self._tally.steps["archive"] += 1
         else:
-            await self._remove()
+            await _remove(self._verbs, self._name, self._tally)
 
-    async def _remove(self) -> None:
-        await insist("rm", self._tally.retried, self._removed)
-        self._tally.steps["rm"] += 1
 
-    async def _removed(self) -> None:
+async def _remove(verbs: SessionVerbs, name: str, tally: Tally) -> None:
+    async def removed() -> None:
         try:
-            await self._verbs.known(self._name)
+            await verbs.known(name)
         except NotFound:  # a try before this one did it, and its answer was lost
             return
-        await self._verbs.remove(self._name, lambda progress: None)
+        await verbs.remove(name, lambda progress: None)
 
-    async def forget(self) -> None:
-        """At the end of the soak, of an archived session: its transcript is still the same; then it goes."""
-        pieces = [piece async for piece in self._verbs.logs(self._name)]
-        if digest(joined(pieces).data) != self.record.sha256:
-            self.record.lost.append("the transcript of the archived session is another one now")
-        try:
-            await self._remove()
-        except Stuck as stuck:
-            self.record.stuck.append(str(stuck))
+    await insist("rm", tally.retried, removed)
+    tally.steps["rm"] += 1
+
+
+async def forget(verbs: SessionVerbs, record: Record, tally: Tally) -> None:
+    """At the end of the soak, of an archived session: its transcript is still the same; then it goes."""
+    pieces = [piece async for piece in verbs.logs(record.name)]
+    if digest(joined(pieces).data) != record.sha256:
+        record.lost.append("the transcript of the archived session is another one now")
+    try:
+        await _remove(verbs, record.name, tally)
+    except Stuck as stuck:
+        record.stuck.append(str(stuck))
 
 
 _STEPS: dict[str, Callable[[Story, Step], Awaitable[None]]] = {

@@ -19,6 +19,7 @@ class Record:
     name: str
     mode: str
     followed: bool
+    archived: bool = False
     kills: int = 0
     missed_kills: int = 0
     files: int = 0

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -169,21 +168,20 @@ func unix(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 func (a *Agent) supervise(p *Proc) {
 	tap := &tap{agent: a}
-	var pumps sync.WaitGroup
-	for _, f := range []*os.File{p.Out, p.Err} {
-		if f == nil {
-			continue
-		}
-		pumps.Go(func() {
-			Pump(f, tap.write)
-			_ = f.Close()
-		})
-	}
 	complete := make(chan struct{})
-	go func() { pumps.Wait(); close(complete) }()
+	go func() { Pump(p.Out, tap.write); close(complete) }()
 	go func() {
 		exit := p.Exit()
 		tap.settle(complete)
+		// What the agent itself wrote is in the pipe by now, however late the pump gets to run: it is taken
+		// before the end is told. The deadline ends a pump that still waits, not before it passed on what it read.
+		_ = p.Out.SetReadDeadline(time.Now())
+		<-complete
+		Rest(p.Out, tap.write)
+		go func() {
+			Pump(p.Out, func([]byte) error { return nil }) // a child that lives on must not die of SIGPIPE
+			_ = p.Out.Close()
+		}()
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.finish(exit)
@@ -323,24 +321,21 @@ func (a *Agent) shutdown(ctx context.Context, grace time.Duration) (Exit, error)
 	}
 }
 
-// tap is where output goes: into the journal until it is settled, then nowhere.
+// tap brings output into the journal, and knows when the last came.
 type tap struct {
-	agent  *Agent
-	mu     sync.Mutex
-	last   time.Time
-	closed bool
+	agent *Agent
+	mu    sync.Mutex
+	last  time.Time
 }
 
 func (t *tap) write(data []byte) error {
+	now := time.Now()
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		return nil // keep reading: a child that lives on must not die of SIGPIPE
-	}
-	t.last = time.Now()
+	t.last = now
+	t.mu.Unlock()
 	err := t.agent.Journal.Append(data)
 	t.agent.mu.Lock()
-	t.agent.lastOut = t.last
+	t.agent.lastOut = now
 	t.agent.mu.Unlock()
 	if err != nil {
 		return io.ErrShortWrite
@@ -348,22 +343,23 @@ func (t *tap) write(data []byte) error {
 	return nil
 }
 
+// settle waits until the output is complete, or nothing came for settleQuiet, or settleLimit is over.
 func (t *tap) settle(complete <-chan struct{}) {
-	limit := time.Now().Add(settleLimit)
-	for time.Now().Before(limit) {
+	began := time.Now()
+	for time.Since(began) < settleLimit {
 		select {
 		case <-complete:
 			return
 		case <-time.After(settleQuiet / 4):
 		}
 		t.mu.Lock()
-		quiet := time.Since(t.last) > settleQuiet
+		last := t.last
 		t.mu.Unlock()
-		if quiet {
-			break
+		if last.Before(began) {
+			last = began
+		}
+		if time.Since(last) > settleQuiet {
+			return
 		}
 	}
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
 }

@@ -240,3 +240,25 @@ func Pump(from *os.File, sink func([]byte) error) {
 		last = time.Now()
 	}
 }
+
+// Rest passes on what there is to read at this moment, and waits for no more. At most as much as a pipe holds: who
+// writes faster than that is read by Pump.
+func Rest(from *os.File, sink func([]byte) error) {
+	_ = from.SetReadDeadline(time.Time{})
+	raw, err := from.SyscallConn()
+	if err != nil {
+		return
+	}
+	buf := make([]byte, pumpSize)
+	for taken := 0; taken < restLimit; {
+		n, failed := 0, error(nil)
+		once := func(fd uintptr) bool { n, failed = syscall.Read(int(fd), buf); return true }
+		if raw.Read(once) != nil || failed != nil || n <= 0 || sink(buf[:n]) != nil {
+			return
+		}
+		taken += n
+	}
+}
+
+// restLimit is what the kernel lets the largest pipe of a program without rights hold.
+const restLimit = 1 << 20

@@ -135,6 +135,44 @@ func TestAnAgentThatEndsWithItsContainerHasNoExitOfItsOwn(t *testing.T) {
 	}
 }
 
+// A pump that did not get to run is played by one whose deadline is over before it begins.
+func TestWhatAnAgentWroteBeforeItsEndIsTakenHoweverLateThePumpRuns(t *testing.T) {
+	dir := t.TempDir()
+	j, err := journal.Open(dir, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, err := NewAgent(table, j, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, held, err := os.Pipe() // held: by a child that lives on
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	words := strings.Repeat("last words\n", 5000)
+	if _, err := held.WriteString(words); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.SetReadDeadline(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	code := 0
+	gone := &Proc{Out: out, done: make(chan struct{}), exit: Exit{Code: &code}}
+	close(gone.done)
+	agent.supervise(gone)
+	<-agent.Ended()
+	if _, end := j.Bounds(); end != int64(len(words)) {
+		t.Fatalf("%d bytes of %d are in the journal", end, len(words))
+	}
+	for range 10 { // and the child does not die of writing on
+		if _, err := held.Write(make([]byte, 64<<10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestManySmallWritesBecomeFewLargeReads(t *testing.T) {
 	const size = 4 << 20
 	script := fmt.Sprintf("exec dd if=/dev/zero bs=512 count=%d 2>/dev/null", size/512)

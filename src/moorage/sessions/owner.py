@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from moorage.core.diagnosis import start_steps
-from moorage.core.errors import ApiError, Conflict
+from moorage.core.errors import ApiError, Conflict, LinkError
 from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans.actions import (
     Action,
@@ -30,7 +30,7 @@ from moorage.core.plans.actions import (
 from moorage.core.plans.changes import keeps_workspace
 from moorage.core.plans.observation import ClaimSeen, Seen, Trouble, Verdict
 from moorage.core.plans.session import IDENTITY_CHANGED, plan_session
-from moorage.core.session import Desired, Phase, Session, change
+from moorage.core.session import Desired, Phase, Session, State, change
 from moorage.engine.act import Actor
 from moorage.engine.connection import Connection
 from moorage.engine.failure import ActionFailed
@@ -50,6 +50,8 @@ Emit = Callable[[Happening], None]
 Until = Callable[[Session], bool]
 LEASE_TTL = 15.0
 FORBIDDEN = 403
+FINISH_TRIES = 4
+"""Links over which the last output of an ended agent is asked for."""
 OF_THE_CONTAINER = (Connect, Materialize, StartAgent, Drain)
 """Actions that speak to a container, and may take as long as it likes."""
 
@@ -79,6 +81,7 @@ class Owner:
         self._same: Observed[bool] = Unknown("not checked yet")
         self._followed: tuple[Link, str] | None = None
         self._last: Action | None = None
+        self._cut = 0
         # A removal may be cut short between a request and its answer, also by who lets go of its lease.
         self._fenced = not (lease.took_over or session.state.phase is Phase.CLEANING)
         self.session = session
@@ -192,8 +195,8 @@ class Owner:
         link = await self.connection.seen(self.session)
         if link is not None and link.agent_state != "none":
             await self._follow_output(link.start_id)
-            if link.agent_state == "exited":
-                await self._finish_output()
+            if link.agent_state == "exited" and not await self._all_output():
+                link = None  # it broke before the end was read: over a new one
         return Seen(self._same, pod, claim, link, self._trouble)
 
     async def _fence(self) -> Observed[bool]:
@@ -218,8 +221,23 @@ class Owner:
         await self._pump.start(link)
 
     async def _finish_output(self) -> None:
-        if not await self._pump.finish():
+        """After a drain. Raises LinkError where the link broke before the end of the output was read."""
+        if not await self._all_output():
+            raise LinkError("the link broke before the last output was read")
+
+    async def _all_output(self) -> bool:
+        """Of an agent that has ended. False when the link broke meanwhile and should be tried anew; one that
+        breaks each time is not waited for, no more than one that does not send the end."""
+        complete = await self._pump.finish()
+        if self._pump.failure is not None:
+            await self.connection.close()
+            self._cut += 1
+            if self._cut < FINISH_TRIES:
+                return False
+            complete = False
+        if not complete:
             self._say("warning", "output may be incomplete: agentctl did not send its end")
+        return True
 
     def _report_steps(self) -> None:
         pod = self._observer.raw_pod
@@ -302,7 +320,7 @@ class Owner:
             self.session = before
         old, new = before.state, self.session.state
         if (old.phase, old.reason) != (new.phase, new.reason):
-            why = new.diagnosis.message if new.diagnosis else new.reason
+            why = _why(new)
             kind = "".join(part.title() for part in new.phase.value.split("_"))
             await self._parts.store.sessions.add_event(session.id, SessionEvent(new.since, kind, why))
             if new.phase is Phase.INTERRUPTED:
@@ -322,6 +340,14 @@ class Owner:
             last_first.push_async_callback(self._wake.close)
             last_first.push_async_callback(self.connection.close)
             last_first.push_async_callback(self._pump.stop)
+
+
+def _why(state: State) -> str:
+    """For people. An interruption has a word of its own, beside what the cluster said."""
+    said = state.diagnosis.message if state.diagnosis else ""
+    if state.phase is Phase.INTERRUPTED and said and state.reason:
+        return f"{state.reason}: {said}"
+    return said or state.reason
 
 
 def _same_act(action: Action, last: Action | None) -> bool:

@@ -46,7 +46,10 @@ WEBHOOK_DOWN = 'failed calling webhook "inject.example.com": context deadline ex
 POLICY = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"
 LIMIT_RANGE = 'pods "x" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi'
 
+GONE = 'HTTP 500 without a Kubernetes Status: container not found ("agent")'
+
 TABLE = [
+    (page(500, GONE), "link", "ContainerGone", False),
     (status(403, "Forbidden", QUOTA), "quota", "QuotaExceeded", False),
     (status(403, "Forbidden", QUOTA_NEEDS), "quota", "QuotaNeedsResources", True),
     (status(403, "Forbidden", LIMIT_RANGE), "quota", "LimitRange", True),

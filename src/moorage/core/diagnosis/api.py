@@ -13,6 +13,8 @@ from moorage.core.diagnosis.catalogue import diagnosis
 from moorage.core.errors import ApiProblem
 from moorage.core.session import Diagnosis
 
+CONTAINER_GONE = "ContainerGone"
+"""The node says that the container does not run now: it ended, and its Pod does not say so yet."""
 _RIGHT = re.compile(
     r'User "(?P<user>[^"]*)" cannot (?P<verb>\S+) resource "(?P<resource>[^"]*)"'
     r' in API group "(?P<group>[^"]*)"(?: in the namespace "(?P<namespace>[^"]*)")?'
@@ -77,6 +79,10 @@ def _not_a_status(problem: ApiProblem, doing: str) -> Diagnosis:
     if status in (401, 403):
         hint = "a proxy or sign-in page answers before the API server: check its credentials"
         return diagnosis("proxy", "ProxyDenied", said, hint=hint, terminal=True)
+    if (
+        status == 500 and "container not found" in problem.message
+    ):  # the kubelet's words, passed on as they are
+        return diagnosis("link", CONTAINER_GONE, _said(problem, doing))
     return diagnosis("proxy", f"Http{status}", said)
 
 

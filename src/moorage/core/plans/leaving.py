@@ -6,6 +6,7 @@ after the Pod is proved gone.
 
 from __future__ import annotations
 
+from moorage.core.diagnosis.api import CONTAINER_GONE
 from moorage.core.observed import Absent, Present, Unknown
 from moorage.core.plans.actions import (
     AdoptClaim,
@@ -34,7 +35,7 @@ from moorage.core.plans.changes import (
     retry,
     without_pod,
 )
-from moorage.core.plans.observation import LinkSeen, PodSeen, Seen, Verdict
+from moorage.core.plans.observation import LinkSeen, PodSeen, Seen, Trouble, Verdict
 from moorage.core.plans.proof import unproved
 from moorage.core.session import (
     AgentExit,
@@ -132,7 +133,7 @@ def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | Non
         return None
     draining = enter(session, Phase.DRAINING, now)
     if seen.link is None:
-        if seen.trouble is not None and seen.trouble.count >= CONNECT_TRIES:
+        if seen.trouble is not None and seen.trouble.count >= CONNECT_TRIES and not _is_gone(seen.trouble):
             return _not_ended(session, not_reached(session, seen.trouble.diagnosis), now)
         return retry(draining, Connect(pod.uid), seen.trouble)
     link, run = seen.link, session.run
@@ -144,6 +145,11 @@ def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | Non
     if seen.trouble is not None and seen.trouble.action == Drain.__name__ and seen.trouble.diagnosis.terminal:
         return _not_ended(session, seen.trouble.diagnosis, now)
     return retry(draining, Drain(), seen.trouble)
+
+
+def _is_gone(trouble: Trouble) -> bool:
+    """No agent runs in a container that is not there: its Pod will say so, or that it was started again."""
+    return trouble.diagnosis.reason == CONTAINER_GONE
 
 
 def _over(run: AgentRun, link: LinkSeen) -> AgentRun | None:
