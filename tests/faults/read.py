@@ -87,7 +87,7 @@ def foreign(old: Json, *, alike: bool) -> Json:
     names = ("name", "namespace", "creationTimestamp", *(("labels",) if alike else ()))
     made["metadata"] = {name: made["metadata"][name] for name in names}
     made["metadata"]["uid"] = str(uuid.uuid4())
-    made.pop("status", None)
+    made["status"] = {"phase": "Pending"}
     return made
 
 

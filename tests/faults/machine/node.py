@@ -118,6 +118,12 @@ class ScriptedNode:
             objects.create(NODES, {**node, "status": status})
         self._task = asyncio.create_task(self._follow())
 
+    def check(self) -> None:
+        """Raises what ended it, should it have ended: a test would wait for its Pods in vain."""
+        assert self._task is not None
+        if self._task.done():
+            self._task.result()
+
     async def stop(self) -> None:
         assert self._task is not None
         self._task.cancel()

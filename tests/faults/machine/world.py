@@ -67,6 +67,7 @@ class World:
     async def place(self) -> Place:
         """A new namespace, data folder and kubeconfig."""
         self._runs += 1
+        self.node.check()
         namespace = f"run-{self._runs}"
         objects = self.cluster.objects()
         objects.create(NAMESPACES, {"metadata": {"name": namespace}})
