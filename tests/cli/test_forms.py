@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.cli.columns import columns_text, parse_columns
-from moorage.cli.forms import parse_form
+from moorage.cli.forms import parse_form, to_yaml
 from moorage.cli.jsonpath import BadTemplate, PathFailed, fill_in, parse
 from moorage.core.errors import UsageError
 from moorage.ports.sessions import Check
@@ -148,3 +149,14 @@ def test_objects_of_kubernetes_have_names_with_their_kind(cli: Cli) -> None:
     cli.verbs.objects = objects
     assert cli.run("--dry-run", "-o", "name").text == "pod/moorage-a\n"
     assert cli.run("--dry-run", "-o", "jsonpath={.items[*].metadata.name}").text == "moorage-a"
+
+
+@pytest.mark.parametrize("text", ["1e3", "y", "Off", "~", "0x1f", "017", "1_000", ".5", "+1", "null", "yes"])
+def test_yaml_quotes_a_text_that_kubectl_would_read_as_something_else(text: str) -> None:
+    assert to_yaml({"a": text}) == f"a: '{text}'\n"
+    assert to_yaml({text: 1}).startswith(f"'{text}'")
+
+
+@given(st.dictionaries(st.text(max_size=9), st.text(max_size=9), max_size=3))
+def test_yaml_gives_back_what_it_was_given(value: dict[str, str]) -> None:
+    assert yaml.safe_load(to_yaml(value)) == value

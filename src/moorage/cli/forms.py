@@ -112,7 +112,23 @@ def _name(item: Object) -> str:
 
 
 def to_yaml(value: Any) -> str:
-    """YAML with keys in their order."""
+    """YAML with keys in their order. A text that kubectl's reader takes for something else when it stands
+    without quotes (``1e3``, ``y``) gets them: PyYAML knows another YAML."""
     import yaml
 
-    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False))
+    from moorage.core.document.scalars import resolve_plain
+
+    class Dumper(yaml.SafeDumper):
+        """Writes what kubectl reads."""
+
+    def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+        quoted = bool(text) and not isinstance(resolve_plain(text), str)
+        style = "'" if quoted else None
+        if not text.replace("\n", "").replace("\t", "").isprintable():
+            style = (
+                '"'  # with escapes: as they are, some would be read as blanks, and others drive a terminal
+            )
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+    Dumper.add_representer(str, represent)
+    return yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False)
