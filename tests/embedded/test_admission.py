@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from moorage.embedded import EmbeddedCluster
 from moorage.embedded.admission.pod_security import violations
@@ -126,3 +129,40 @@ async def test_a_pod_gets_a_token_unless_it_says_no(ask: Asked) -> None:
         "/var/run/secrets/kubernetes.io/serviceaccount"
     ]
     assert "volumes" not in without
+
+
+async def test_a_webhook_is_asked_about_updates_and_changes_them(here: EmbeddedCluster, ask: Asked) -> None:
+    asked: list[Any] = []
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        review = (await request.json())["request"]
+        asked.append((review["operation"], review["oldObject"]["data"], review["object"]["data"]))
+        patch = json.dumps([{"op": "add", "path": "/data/hook", "value": "was here"}]).encode()
+        response = {"uid": review["uid"], "allowed": True, "patch": base64.b64encode(patch).decode()}
+        return web.json_response({"response": response})
+
+    server = web.ServerRunner(web.Server(answer))
+    await server.setup()
+    await web.TCPSite(server, "127.0.0.1", 0, ssl_context=here.identity.context()).start()
+    port = server.addresses[0][1]
+    authority = base64.b64encode(here.identity.authority.encode()).decode()
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["configmaps"]}
+    webhook = {
+        "name": "hook.example.com",
+        "clientConfig": {"url": f"https://127.0.0.1:{port}/", "caBundle": authority},
+        "rules": [rule],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    await ask("POST", "configmaps", {"metadata": {"name": "m"}, "data": {"k": "1"}})
+    assert (await ask("POST", path, {"metadata": {"name": "h"}, "webhooks": [webhook]})).code == 201
+    put = await ask("PUT", "configmaps/m", {"metadata": {"name": "m"}, "data": {"k": "2"}})
+    assert put.body["data"] == {"k": "2", "hook": "was here"}
+    patched = await ask("PATCH", "configmaps/m", {"data": {"k": "3"}}, MERGE)
+    assert patched.body["data"] == {"k": "3", "hook": "was here"}
+    assert asked == [
+        ("UPDATE", {"k": "1"}, {"k": "2"}),
+        ("UPDATE", {"k": "2", "hook": "was here"}, {"k": "3", "hook": "was here"}),
+    ]
+    await server.cleanup()

@@ -1,7 +1,7 @@
 """Mutating admission webhooks: the configured ones over HTTPS, and a test's own functions.
 
-Called by the API's creates between defaulting and the checks, as a kube-apiserver does. CREATE only: no
-template or session of ours meets a webhook in an update.
+Called by the API's creates and updates between defaulting and the checks, as a kube-apiserver does. A test's
+functions see creates only.
 """
 
 from __future__ import annotations
@@ -35,19 +35,22 @@ class Webhooks:
         self.own: list[Hook] = []
         self._store = store
 
-    async def mutate(self, kind: Kind, call: Call, draft: Json) -> Json:
-        """``draft`` after all hooks. Raises Refusal when one refuses, or cannot be asked and must be."""
-        for hook in list(self.own):
+    async def mutate(self, kind: Kind, call: Call, draft: Json, old: Json | None = None) -> Json:
+        """``draft`` after all hooks; itself where none was asked. ``old``: what an update replaces.
+
+        Raises Refusal when one refuses, or cannot be asked and must be.
+        """
+        for hook in list(self.own) if old is None else ():
             changed = hook(call, json.loads(json.dumps(draft)))
             draft = await changed if isinstance(changed, Awaitable) else changed
         for configuration in self._store.items(key(MUTATING_WEBHOOKS)):
             for webhook in configuration.get("webhooks") or ():
-                if self._wants(webhook, kind, draft):
-                    draft = await self._ask(webhook, kind, call, draft)
+                if self._wants(webhook, kind, draft, "CREATE" if old is None else "UPDATE"):
+                    draft = await self._ask(webhook, kind, call, draft, old)
         return draft
 
-    def _wants(self, webhook: Json, kind: Kind, draft: Json) -> bool:
-        if not any(_covers(rule, kind) for rule in webhook.get("rules") or ()):
+    def _wants(self, webhook: Json, kind: Kind, draft: Json, operation: str) -> bool:
+        if not any(_covers(rule, kind, operation) for rule in webhook.get("rules") or ()):
             return False
         if not label_selector(webhook.get("objectSelector"))(draft):
             return False
@@ -55,10 +58,10 @@ class Webhooks:
         where = self._store.get(key(NAMESPACES), ("", namespace)) if namespace else None
         return where is None or label_selector(webhook.get("namespaceSelector"))(where)
 
-    async def _ask(self, webhook: Json, kind: Kind, call: Call, draft: Json) -> Json:
+    async def _ask(self, webhook: Json, kind: Kind, call: Call, draft: Json, old: Json | None) -> Json:
         name = webhook.get("name", "")
         try:
-            answer = await _post(webhook, _review(kind, call, draft))
+            answer = await _post(webhook, _review(kind, call, draft, old))
             response = answer["response"]
         except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError, OSError) as error:
             if webhook.get("failurePolicy") == "Ignore":
@@ -81,21 +84,21 @@ class Webhooks:
             raise internal(f"Internal error occurred: webhook {name}: {error}") from error
 
 
-def _covers(rule: Json, kind: Kind) -> bool:
+def _covers(rule: Json, kind: Kind, operation: str) -> bool:
     resource = kind.resource
 
     def has(field: str, value: str) -> bool:
         return any(entry in ("*", value) for entry in rule.get(field) or ())
 
     return (
-        has("operations", "CREATE")
+        has("operations", operation)
         and has("apiGroups", resource.group)
         and has("apiVersions", resource.version)
         and has("resources", resource.plural)
     )
 
 
-def _review(kind: Kind, call: Call, draft: Json) -> Json:
+def _review(kind: Kind, call: Call, draft: Json, old: Json | None) -> Json:
     resource, metadata = kind.resource, draft["metadata"]
     request = {
         "uid": str(uuid.uuid4()),
@@ -103,10 +106,10 @@ def _review(kind: Kind, call: Call, draft: Json) -> Json:
         "resource": {"group": resource.group, "version": resource.version, "resource": resource.plural},
         "name": metadata.get("name", ""),
         "namespace": metadata.get("namespace", ""),
-        "operation": "CREATE",
+        "operation": "CREATE" if old is None else "UPDATE",
         "userInfo": {"username": call.user.name, "groups": list(call.user.groups)},
         "object": draft,
-        "oldObject": None,
+        "oldObject": old,
         "dryRun": call.dry_run,
     }
     return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}

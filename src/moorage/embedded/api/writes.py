@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from moorage.core.kinds import Json
+from moorage.core.kinds import MUTATING_WEBHOOKS, Json
 from moorage.embedded.api.bodies import NotJson, answer, read_body, read_json, read_yaml
 from moorage.embedded.api.calls import Call
 from moorage.embedded.api.options import delete_options, write_options
@@ -17,15 +17,17 @@ from moorage.embedded.api.reads import selected
 from moorage.embedded.faults import Answer, Faults
 from moorage.embedded.refusal import Refusal, bad_request, conflict, other_uid, unnamed, unsupported_media
 from moorage.embedded.registry import patch as patches
+from moorage.embedded.registry.checks import check_name_fits
 from moorage.embedded.registry.deletion import answer as deletion_answer
 from moorage.embedded.registry.deletion import delete
-from moorage.embedded.registry.kinds import Kind
+from moorage.embedded.registry.kinds import Kind, key
 from moorage.embedded.registry.registry import Registry
 from moorage.embedded.registry.write import Write, read_delete_options
 from moorage.embedded.storage.store import key_of
 
-Mutate = Callable[[Kind, Call, Json], Awaitable[Json]]
-"""Admission webhooks, and a test's own: the draft in, the draft to go on with out. May raise Refusal."""
+Mutate = Callable[[Kind, Call, Json, Json | None], Awaitable[Json]]
+"""Admission webhooks, and a test's own: the draft in (and what it replaces), the draft to go on with out. May
+raise Refusal."""
 
 
 class Writes:
@@ -46,7 +48,7 @@ class Writes:
     async def _create(self, kind: Kind, call: Call, obj: Json, write: Write, *, applied: bool) -> Json:
         namespace = call.namespace if kind.resource.namespaced else ""
         draft = self._registry.draft(kind, namespace, obj, write, applied=applied)
-        draft = await self._mutate(kind, call, draft)
+        draft = await self._mutate(kind, call, draft, None)
         made = self._registry.create(kind, draft, write)
         await self._faults().committed(call, made)
         return made
@@ -60,12 +62,15 @@ class Writes:
         at = _at(kind, call)
         if not obj["metadata"].get("name"):
             raise unnamed(call.name)
+        if misfit := check_name_fits(call.name, obj):
+            raise bad_request(misfit)
         if kind.put_creates and not call.subresource and self._registry.store.get(kind.key, at) is None:
             if uid := obj["metadata"].get("uid"):
                 raise other_uid(kind.resource, at, uid, "")
             obj["metadata"].pop("resourceVersion", None)
             made = await self._create(kind, call, obj, write, applied=False)
             return answer(made, 201, warnings)
+        obj = await self._admitted(kind, call, obj)
         new = self._registry.update(kind, at, obj, write, call.subresource)
         await self._faults().committed(call, new)
         return answer(new, 200, warnings)
@@ -83,15 +88,28 @@ class Writes:
             if self._registry.store.get(kind.key, at) is None:
                 made = await self._create(kind, call, obj, write, applied=True)
                 return answer(made, 201, warnings)
-            new = self._registry.update(kind, at, obj, write, call.subresource, applied=True)
+            obj = await self._admitted(kind, call, obj)
         else:
             old = self._registry.get(kind, *at)
             patch = _read_patch(body, content_type)
-            new, warnings = patches.patch_object(
-                self._registry, kind, old, content_type, patch, write, call.subresource
-            )
+            obj, warnings = patches.patch_object(self._registry, kind, old, content_type, patch, write)
+            obj = await self._admitted(kind, call, obj)
+        new = self._registry.update(kind, at, obj, write, call.subresource, applied=applies)
         await self._faults().committed(call, new)
         return answer(new, 200, warnings)
+
+    async def _admitted(self, kind: Kind, call: Call, obj: Json) -> Json:
+        """``obj``, about to replace what is stored, after the webhooks of updates.
+
+        While they are asked, somebody else may write: where the client named no version, that is told as a
+        conflict too, and clients try again.
+        """
+        if call.subresource or not self._registry.store.items(key(MUTATING_WEBHOOKS)):
+            return obj
+        at = _at(kind, call)
+        proposed = self._registry.proposed(kind, at, obj)
+        changed = await self._mutate(kind, call, proposed, self._registry.get(kind, *at))
+        return obj if changed is proposed else changed
 
     async def delete(self, kind: Kind, call: Call, body: bytes, content_type: str) -> Answer:
         """DELETE of one object."""
@@ -102,8 +120,8 @@ class Writes:
 
     async def delete_collection(self, kind: Kind, call: Call, body: bytes, content_type: str) -> Answer:
         """DELETE of all that a selector finds; answered with what it was."""
-        options = delete_options(call, body, content_type)
         matches = selected(kind, call)
+        options = delete_options(call, body, content_type)
         namespace = call.namespace if kind.resource.namespaced else ""
         found = [
             obj for obj in self._registry.store.items(kind.key, namespace) if matches is None or matches(obj)

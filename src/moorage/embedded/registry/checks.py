@@ -208,6 +208,9 @@ def check_update(kind: Kind, old: Json, new: Json) -> list[Fault]:
         case "StorageClass":
             fields = ("provisioner", "parameters", "reclaimPolicy", "volumeBindingMode")
             return [_frozen(f, new.get(f)) for f in fields if new.get(f) != old.get(f)]
+        case "PriorityClass":
+            fixed, why = ("value", "preemptionPolicy"), "may not be changed in an update."
+            return [forbidden_field(f, why) for f in fixed if new.get(f) != old.get(f)]
         case "RuntimeClass":
             changed = new.get("handler") != old.get("handler")
             return [_frozen("handler", new.get("handler"))] if changed else []

@@ -26,7 +26,7 @@ from moorage.embedded.registry.kinds import Kind
 from moorage.embedded.registry.meta import bad
 from moorage.embedded.registry.registry import Registry, Undecodable
 from moorage.embedded.registry.write import Write
-from moorage.embedded.storage.store import Key, copy, key_of
+from moorage.embedded.storage.store import Key, copy
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -70,9 +70,8 @@ def patch_object(
     content_type: str,
     patch: Any,
     write: Write,
-    subresource: str = "",
 ) -> tuple[Json, list[str]]:
-    """Patch ``old``, what is stored; the new state and warnings."""
+    """What a patch makes of ``old``, which is stored; to be stored in its place, and warnings."""
     new = patched(kind, content_type, copy(old), patch)
     try:
         obj, warnings = registry.decode(kind, new, write.validation)
@@ -83,7 +82,7 @@ def patch_object(
         raise unnamed(before["name"])
     metadata.setdefault("resourceVersion", before["resourceVersion"])
     _check_uid(kind, metadata, before)
-    return registry.update(kind, key_of(old), obj, write, subresource), warnings
+    return obj, warnings
 
 
 def _check_uid(kind: Kind, metadata: Json, before: Json) -> None:

@@ -32,7 +32,11 @@ _MODE_TEXT = "must be a number between 0 and 0777 (octal), both inclusive"
 def check_pod_spec(spec: Json, path: str) -> list[Fault]:
     """Everything that is wrong with a defaulted PodSpec at ``path``."""
     faults = _volumes(spec, path)
-    volumes = {volume.get("name"): volume for volume in spec.get("volumes") or ()}
+    volumes = {
+        volume.get("name"): volume
+        for at, volume in enumerate(spec.get("volumes") or ())
+        if not any(fault.field.startswith(f"{path}.volumes[{at}]") for fault in faults)
+    }
     names: set[str] = set()
     if not spec.get("containers"):
         faults.append(required(f"{path}.containers"))

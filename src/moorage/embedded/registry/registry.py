@@ -126,6 +126,8 @@ class Registry:
             raise internal("resourceVersion should not be set on objects to be created", "")
         if not metadata.get("name") and metadata.get("generateName"):
             metadata["name"] = metadata["generateName"] + mutate.suffix()
+        elif not metadata.get("name") and kind.name == "LimitRange":
+            metadata["name"] = str(uuid.uuid4())  # the one kind that needs none
         if kind.status:
             obj.pop("status", None)
         for field in meta.SERVER_SET:
@@ -204,6 +206,12 @@ class Registry:
         if _finished(new):
             return self.store.remove(kind.key, at, new)
         return self.store.put(kind.key, at, new)
+
+    def proposed(self, kind: Kind, at: Key, new: Json) -> Json:
+        """What an update would store, before webhooks and checks. Raises Refusal as ``update``."""
+        draft = self._carried_over(kind, at, self.get(kind, *at), new, "")
+        defaults.set_defaults(kind.name, draft)
+        return draft
 
     def _carried_over(self, kind: Kind, at: Key, old: Json, new: Json, subresource: str) -> Json:
         """``new`` with what a client cannot change; its preconditions are checked here."""
