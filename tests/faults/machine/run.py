@@ -29,7 +29,7 @@ from tests.faults.machine.virtual_time import VirtualLoop
 from tests.faults.machine.walk import Shot, Step, Walk, play, silent
 from tests.faults.machine.world import World
 
-STEPS = 5
+STEPS = 4
 Tell = Callable[[str], None]
 SHAPES = (
     *(("managed", "image"),) * 7,

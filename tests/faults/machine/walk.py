@@ -200,8 +200,9 @@ class Walk:
             verb = {Desired.DELETED: "rm", Desired.ARCHIVED: "archive"}.get(session.intent.desired, "resume")
             raised = await self._calm(verb)
             if verb == "resume" and raised is None:
-                await self._quiet("resume")
                 await self._output_is_whole()
+                if not self.steps or self.steps[-1].seed % 2:  # each other run: it is as long as a step
+                    await self._quiet("resume")
             session = self.place.record
         if session is not None and session.state.phase is not Phase.DELETED:
             self.removal_wished = True
