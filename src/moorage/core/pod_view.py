@@ -81,6 +81,8 @@ def pod_ready(pod: Json) -> bool | None:
     word = condition(pod, "Ready").get("status")
     if _mapping(pod.get("metadata")).get("deletionTimestamp"):
         return False
+    if _mapping(pod.get("status")).get("phase") == "Unknown":
+        return None
     return {"True": True, "False": False}.get(str(word))
 
 

@@ -87,5 +87,5 @@ def _running(pod_ready: bool | None, link_ok: bool | None, why: str) -> tuple[st
     if link_ok is False:
         return UNHEALTHY, "no link"
     if pod_ready is None:
-        return UNKNOWN, "neither Pod nor link was observed"
+        return UNKNOWN, why or "neither Pod nor link was observed"
     return (RUNNING, why) if pod_ready else (UNHEALTHY, "Pod not ready")

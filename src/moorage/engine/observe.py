@@ -9,7 +9,7 @@ from __future__ import annotations
 from moorage.core import owned
 from moorage.core.bootstrap import entrypoint
 from moorage.core.diagnosis import Presence, deletion, diagnose_claim, diagnose_pod, interruption_cause
-from moorage.core.diagnosis.interruption import OOM, RESTARTED
+from moorage.core.diagnosis.interruption import ending_word
 from moorage.core.errors import ApiError
 from moorage.core.kinds import CLAIMS, EVENTS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, Json, Resource
 from moorage.core.observed import Absent, Observed, Present, Unknown, from_problem
@@ -89,7 +89,7 @@ class Observer:
         node = await self._node(pod) if deleting else Unknown("not asked for")
         ending = deletion(pod, node, now).presence
         running, diagnosis = main.state == "running", None
-        if not running:
+        if not running or deleting:
             self.raw_events = await self.events(pod)
             diagnosis = diagnose_pod(pod, inventory.snapshot.main_container, self.raw_events, now)
         return PodSeen(
@@ -193,5 +193,5 @@ def _cause(pod: Json, main: MainContainer) -> str:
     cause = interruption_cause(pod, main.name, None)
     last = main.last_terminated
     if cause is None and last is not None:
-        cause = OOM if last.reason == OOM else RESTARTED
+        cause = ending_word(last)
     return cause or ""

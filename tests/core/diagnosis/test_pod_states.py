@@ -233,6 +233,7 @@ def test_ready_is_never_guessed(status: str | None, ready: bool | None) -> None:
     conditions = [{"type": "Ready", "status": status}] if status else []
     assert pod_ready(pod({"conditions": conditions})) is ready
     assert pod_ready(pod({"conditions": conditions}, deletionTimestamp="2026-01-01T00:00:00Z")) is False
+    assert pod_ready(pod({"phase": "Unknown", "conditions": conditions})) is None
 
 
 STATES: st.SearchStrategy[Json] = st.one_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from moorage.core.diagnosis.ending import diagnose_ending
 from moorage.core.kinds import Json
-from moorage.core.pod_view import MainContainer, main_status
+from moorage.core.pod_view import MainContainer, Termination, main_status
 
 EVICTED = "evicted"
 NODE_LOST = "node lost"
@@ -14,6 +14,7 @@ POD_DELETED = "Pod deleted"
 OOM = "OOMKilled"
 RESTARTED = "container restart"
 
+_BY_REASON = {OOM: OOM, "ContainerStatusUnknown": NODE_LOST}
 _BY_CATEGORY = {"evicted": EVICTED, "node_lost": NODE_LOST, "preempted": PREEMPTED}
 
 
@@ -33,14 +34,17 @@ def interruption_cause(pod: Json | None, main: str, previous: MainContainer | No
     current = main_status(pod, main)
     replaced = previous is not None and _replaced(previous, current)
     if current.terminated is not None:
-        return OOM if current.terminated.reason == OOM else RESTARTED
+        return ending_word(current.terminated)
     back_off = current.state == "waiting" and current.last_terminated is not None
     if not replaced and not back_off:
         return None
     last = current.last_terminated
-    if last is not None and last.reason == "ContainerStatusUnknown":
-        return NODE_LOST
-    return OOM if last is not None and last.reason == OOM else RESTARTED
+    return RESTARTED if last is None else ending_word(last)
+
+
+def ending_word(ended: Termination) -> str:
+    """Of one container that has ended."""
+    return _BY_REASON.get(ended.reason, RESTARTED)
 
 
 def _replaced(previous: MainContainer, current: MainContainer) -> bool:

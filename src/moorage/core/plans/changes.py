@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from moorage.core.diagnosis.interruption import EVICTED, NODE_LOST, OOM, PREEMPTED
+from moorage.core.kinds import PODS
 from moorage.core.plans.actions import Action, Plan, Retry, Settle, Terminal
 from moorage.core.plans.observation import Seen, Trouble
 from moorage.core.session import (
@@ -19,6 +21,8 @@ from moorage.core.session import (
 RESTART_LIMIT = 3
 RESTART_WINDOW = 600.0
 RETRY_FIRST, RETRY_LAST = 0.25, 10.0
+_REASONS = {OOM: OOM, EVICTED: "Evicted", PREEMPTED: "Preempted", NODE_LOST: "NodeLost"}
+"""Of an interruption that is final: scripts tell them apart by these."""
 
 
 def enter(
@@ -88,6 +92,22 @@ def back_off(trouble: Trouble | None) -> float:
     return min(RETRY_FIRST * 2.0 ** min(count, 10), RETRY_LAST)
 
 
+def begun_at(session: Session) -> float:
+    """When the current attempt to run began: the wish, or the latest restart."""
+    return max([session.intent.at, *(restart.at for restart in session.restarts)])
+
+
+def pod_pause(session: Session, now: float) -> float:
+    """Seconds to wait before another Pod is made: none for the first of an attempt, longer the more of them
+    came to nothing (a node that refuses each, a controller that deletes each)."""
+    begun = begun_at(session)
+    made = [
+        n.issued_at for n in session.inventory.nonces if n.kind == PODS.kind and begun < n.issued_at <= now
+    ]
+    pause = min(RETRY_FIRST * 2.0 ** min(len(made), 10), RETRY_LAST)
+    return max(0.0, max(made) + pause - now) if made else 0.0
+
+
 def fail(session: Session, now: float, why: Diagnosis) -> Plan:
     """The session has failed for this intent; what its start left behind is cleaned by the next plan."""
     return Plan(enter(session, Phase.FAILED, now, reason=why.category, why=why), None, Retry(0))
@@ -136,14 +156,16 @@ def blocked(
 def interrupt(session: Session, now: float, cause: str, action: Action | None = None) -> Plan:
     """The running agent lost its container: start it again, at most three times in ten minutes a cause."""
     recent = [r for r in session.restarts if r.cause == cause and now - r.at < RESTART_WINDOW]
+    known = session.state.diagnosis if session.state.phase is Phase.INTERRUPTED else None
     if not session.restart_allowed or len(recent) >= RESTART_LIMIT:
         again = (
             "restarts are off (--no-restart)" if not session.restart_allowed else "it was restarted 3 times"
         )
+        said = f": {known.message}" if known else ""
         why = Diagnosis(
             category="oom" if cause == "OOMKilled" else "interrupted",
-            reason="Interrupted",
-            message=f"the agent was interrupted ({cause}) and is not started again: {again}",
+            reason=_REASONS.get(cause, "Interrupted"),
+            message=f"the agent was interrupted ({cause}{said}) and is not started again: {again}",
             hint="see `moorage events` and `moorage logs`; `moorage resume` starts it once more",
             terminal=True,
         )
@@ -151,7 +173,7 @@ def interrupt(session: Session, now: float, cause: str, action: Action | None = 
     again_session: Session = change(
         session, run=None, restarts=(*session.restarts, Restart(at=now, cause=cause))
     )
-    return Plan(enter(again_session, Phase.INTERRUPTED, now, reason=cause), action, Retry(0))
+    return Plan(enter(again_session, Phase.INTERRUPTED, now, reason=cause, why=known), action, Retry(0))
 
 
 def troubled(session: Session, seen: Seen, now: float) -> Plan | None:

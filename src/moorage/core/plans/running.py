@@ -6,6 +6,7 @@ Called by ``plans.session``. Level-triggered: any step may find itself done, und
 from __future__ import annotations
 
 from moorage.core.diagnosis import claim_missing
+from moorage.core.diagnosis.interruption import NODE_LOST, POD_DELETED
 from moorage.core.observed import Absent, Present, Unknown
 from moorage.core.plans.actions import (
     AdoptClaim,
@@ -25,6 +26,7 @@ from moorage.core.plans.actions import (
 )
 from moorage.core.plans.changes import (
     agent_may_run,
+    begun_at,
     blocked,
     enter,
     fail,
@@ -32,6 +34,7 @@ from moorage.core.plans.changes import (
     interrupt,
     keeps_workspace,
     lose,
+    pod_pause,
     retry,
     troubled,
     without_pod,
@@ -113,7 +116,7 @@ def _hopeless(seen: Seen) -> bool:
 
 def _overdue(session: Session, seen: Seen, now: float) -> Plan | None:
     """A start has a limit; what is known at that moment is the reason."""
-    begun = max([session.intent.at, *(r.at for r in session.restarts)])
+    begun = begun_at(session)
     if session.state.phase is Phase.INTERRUPTED:
         begun = max(begun, session.state.since)
     if session.state.phase is Phase.RUNNING or now - begun <= session.start_timeout:
@@ -126,6 +129,7 @@ def _overdue(session: Session, seen: Seen, now: float) -> Plan | None:
     known += (
         [seen.claim.value.diagnosis] if isinstance(seen.claim, Present) and seen.claim.value.diagnosis else []
     )
+    known += [session.state.diagnosis] if session.state.diagnosis else []  # of the Pod before
     late = Diagnosis(
         category="timeout",
         reason="StartTimeout",
@@ -179,7 +183,11 @@ def _pod(session: Session, seen: Seen, now: float) -> Plan:
     if isinstance(seen.pod, Present):
         return _owned_pod(session, seen.pod.value, seen, now)
     if not session.inventory.pod_uid:
-        return retry(enter(session, Phase.SCHEDULING, now), CreatePod(), seen.trouble)
+        scheduling = session.state.phase is Phase.SCHEDULING  # then it says what became of the Pod before
+        session = session if scheduling else enter(session, Phase.SCHEDULING, now)
+        if (pause := pod_pause(session, now)) > 0:
+            return Plan(session, None, Retry(pause))
+        return retry(session, CreatePod(), seen.trouble)
     interrupted = session.state.phase is Phase.INTERRUPTED
     return _replace(session, now, session.state.reason if interrupted else "Pod deleted")
 
@@ -191,7 +199,10 @@ def _replace(session: Session, now: float, cause: str) -> Plan:
     session = without_pod(session)
     if agent_may_run(session):
         return interrupt(session, now, cause)
-    return Plan(enter(session, Phase.SCHEDULING, now), None, Retry(0))
+    why = session.state.diagnosis
+    return Plan(
+        enter(session, Phase.SCHEDULING, now, reason=why.reason if why else "", why=why), None, Retry(0)
+    )
 
 
 def _owned_pod(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan:
@@ -205,8 +216,8 @@ def _owned_pod(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan:
                 seen.trouble,
             )
     if pod.deleting:
-        cause = "node lost" if pod.overdue else "Pod deleted"
-        return Plan(enter(session, Phase.INTERRUPTED, now, reason=cause), None, Retry(2.0))
+        cause = NODE_LOST if pod.overdue else pod.cause or POD_DELETED
+        return Plan(enter(session, Phase.INTERRUPTED, now, reason=cause, why=pod.diagnosis), None, Retry(2.0))
     if not pod.main_running:
         return _not_running(session, pod, now)
     if seen.link is None:
@@ -221,7 +232,7 @@ def _owned_pod(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan:
 
 
 def _note(session: Session, pod: PodSeen, now: float) -> Session:
-    return enter(session, Phase.INTERRUPTED, now, reason=pod.cause or pod.phase)
+    return enter(session, Phase.INTERRUPTED, now, reason=pod.cause or pod.phase, why=pod.diagnosis)
 
 
 def _not_running(session: Session, pod: PodSeen, now: float) -> Plan:
