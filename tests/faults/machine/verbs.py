@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from moorage.core.errors import NotFound
 from moorage.core.session import HelperSpec, WorkspaceMode, WorkspaceSpec
 from moorage.ports.link import Output, ProcessSpec
-from moorage.ports.sessions import Exited, LaunchRequest, Progress
+from moorage.ports.sessions import Exited, LaunchRequest, Progress, Removal
 from moorage.sessions.verbs import Verbs
 from tests.faults.machine.world import GIVEN, NAME
 
@@ -43,7 +43,7 @@ class Shape:
     helper: str = "image"
 
 
-Act = Callable[[Verbs, Shape], Awaitable[None]]
+Act = Callable[[Verbs, Shape], Awaitable[object]]
 
 
 def _quiet(progress: Progress) -> None:
@@ -170,8 +170,8 @@ async def _rm(verbs: Verbs, shape: Shape) -> None:
     await verbs.remove(NAME, _quiet)
 
 
-async def _rm_force(verbs: Verbs, shape: Shape) -> None:
-    await verbs.remove(NAME, _quiet, force=True)
+async def _rm_force(verbs: Verbs, shape: Shape) -> Removal:
+    return await verbs.remove(NAME, _quiet, force=True)
 
 
 async def _rm_dry(verbs: Verbs, shape: Shape) -> None:
