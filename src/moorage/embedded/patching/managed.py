@@ -76,7 +76,9 @@ def applied(
     fresh = _entry(manager, "Apply", "", api_version, now, set(wanted))
     if mine and mine["fieldsV1"] == fresh["fieldsV1"]:
         fresh["time"] = mine.get("time", now)
-    merged["metadata"] = {**merged["metadata"], "managedFields": _sorted([*result, fresh])}
+    if wanted:  # who applied nothing owns nothing
+        result.append(fresh)
+    merged["metadata"] = {**merged["metadata"], "managedFields": _sorted(result)}
     return merged
 
 

@@ -46,7 +46,8 @@ def delete(registry: Registry, kind: Kind, at: Key, options: DeleteOptions) -> D
         raise forbidden(kind.resource, at[1], "this namespace may not be deleted")
     new = copy(old)
     grace = _grace(kind, old, options)
-    _add_finalizer(new["metadata"], options.propagation)
+    if kind.name != "Event":  # nothing can depend on one
+        _add_finalizer(new["metadata"], options.propagation)
     changed = _mark(registry, new["metadata"], grace)
     if kind.generation and changed and kind.name == "Pod":
         new["metadata"]["generation"] = new["metadata"].get("generation", 1) + 1
