@@ -60,7 +60,7 @@ class SlowBefore(Strike):
 
     async def request(self, call: Call) -> Answer | None:
         self.hit(call)
-        await asyncio.sleep(LONG)
+        await asyncio.sleep(LONG)  # sleep: it is the fault
         return None
 
 
@@ -69,7 +69,7 @@ class SlowAfter(Strike):
 
     async def committed(self, call: Call, obj: Json) -> None:
         self.hit(call)
-        await asyncio.sleep(LONG)
+        await asyncio.sleep(LONG)  # sleep: it is the fault
 
 
 def instead(say: Callable[[Call], Refusal | Answer]) -> Callable[[random.Random, int], Strike]:

@@ -113,7 +113,6 @@ def events(here: EmbeddedCluster, raw: aiohttp.ClientSession) -> Events:
         objects = here.objects()
         options = f"watch=1&allowWatchBookmarks=1&resourceVersion={here.store.version}"
         asking = asyncio.ensure_future(raw.get(f"/api/v1/namespaces/default/pods?{options}"))
-        await asyncio.sleep(0.05)
         pod = objects.create(PODS, {**POD, "metadata": {"name": "p", "namespace": "default"}})
         for step in ("one", "two"):
             pod["metadata"]["labels"] = {"step": step}

@@ -105,4 +105,4 @@ class VirtualClock:
         return self._loop.time()
 
     async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds)  # sleep: it is the port's own, and takes no time here
