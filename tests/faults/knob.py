@@ -220,6 +220,7 @@ class Armed(NoFaults):
 
     def pod_status(self, pod: Json, status: Json) -> list[Json]:
         """What a scripted node reports in place of ``status``."""
+        self.made.add((self.verb, STATUS))
         told = [status]
         for strike in self._for(STATUS):
             told = [each for one in told for each in strike.pod_status(pod, one)]
