@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,14 +26,18 @@ KILLED = -9
 UNRECORDED = "unrecorded"
 """The phase in which a command has neither read nor written a session."""
 _PATIENCE = 180.0
-_POINT = re.compile(r"(?P<when>before|after) (?P<what>.+) \[(?P<phase>\w+)\]#(?P<nth>\d+)")
+_POINT = re.compile(r"(?P<when>before|committed|after) (?P<what>.+) \[(?P<phase>\w+)\]#(?P<nth>\d+)")
 _READS = ("get ", "list ", "watch ")
-_STREAMS = ("get pods/exec", "get pods/portforward")
+STREAMS = ("get pods/exec", "get pods/portforward")
 
 
 @dataclass(frozen=True)
 class Point:
-    """One line of a log: ``text`` as logged; ``what`` was about to be done, or was done, in ``phase``."""
+    """One line of a log: ``text`` as logged; ``what`` was about to be done, or was done, in ``phase``.
+
+    ``when``: ``before`` it was sent, ``committed`` (the API server did it, and nothing of its answer was read
+    yet) or ``after`` its answer.
+    """
 
     text: str
     when: str
@@ -44,7 +48,12 @@ class Point:
     @property
     def is_read(self) -> bool:
         """An API call that changes nothing, and a dry run is one. A stream may have changed the Pod."""
-        return self.what not in _STREAMS and (self.what.startswith(_READS) or self.what.endswith("(dry run)"))
+        return self.what not in STREAMS and (self.what.startswith(_READS) or self.what.endswith("(dry run)"))
+
+    @property
+    def is_write(self) -> bool:
+        """An API call that changes something by itself."""
+        return self.is_api and not self.is_read and self.what not in STREAMS
 
     @property
     def is_api(self) -> bool:
@@ -70,14 +79,28 @@ def worth_dying_at(points: Iterable[Point]) -> list[Point]:
     recorded session is done by the points themselves or over a link: before there is one, a write not yet
     sent differs in nothing from the point before it either.
     """
-    kept, linked = [], False
+    return [point for point, kept in _sorted(points) if kept]
+
+
+def left_out(points: Iterable[Point]) -> list[tuple[Point, Point]]:
+    """What ``worth_dying_at`` leaves out, each with the point that is said to leave the same: the kept one
+    before it. A test holds them to it."""
+    found, last = [], None
+    for point, kept in _sorted(points):
+        if kept:
+            last = point
+        elif last is not None:
+            found.append((point, last))
+    return found
+
+
+def _sorted(points: Iterable[Point]) -> Iterator[tuple[Point, bool]]:
+    linked = False
     for point in points:
-        linked = linked or point.what in _STREAMS
+        linked = linked or point.what in STREAMS
         poll = point.is_read and point.nth > 0
         same = point.when == "before" and (point.is_read or not (linked or point.phase == UNRECORDED))
-        if not poll and not same and point.what != "leases.renew":
-            kept.append(point)
-    return kept
+        yield point, not poll and not same and point.what != "leases.renew"
 
 
 def calls_without_point(points: Iterable[Point], events: Iterable[Event]) -> list[str]:
@@ -94,6 +117,12 @@ def calls_without_point(points: Iterable[Point], events: Iterable[Event]) -> lis
         elif not watched:
             missing.append(str(event))
     return missing
+
+
+def writes_without_commit(points: Iterable[Point]) -> list[str]:
+    """Writes whose answer came, and the moment between its commit and its answer did not pass."""
+    passed = Counter((point.what, point.when) for point in points if point.is_write)
+    return [what for (what, when), n in passed.items() if when == "after" and passed[what, "committed"] != n]
 
 
 @dataclass(frozen=True)
@@ -149,9 +178,13 @@ class Commands:
 @asynccontextmanager
 async def commands() -> AsyncIterator[Commands]:
     """The program that forks traced commands, for as long as the context is open."""
-    program = Path(__file__).with_name("traced.py")
+    here = Path(__file__).parent
+    root = here.parents[2]
     server = await asyncio.create_subprocess_exec(
-        sys.executable, program, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        *(sys.executable, "-m", ".".join([*here.relative_to(root).parts, "traced"])),
+        cwd=root,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
     )
     running = Commands(server)
     try:
@@ -198,6 +231,20 @@ class Person:
             rows = [f"session {name} ({phase})" for name, phase in database.execute(live)]
         spool = data / "sources"
         return refs + rows + ([f"file {path.name}" for path in spool.iterdir()] if spool.exists() else [])
+
+    def durable(self) -> dict[str, Any]:
+        """What the data folder holds: rows a table, but for output (its pieces hang on time); phase; wish."""
+        with closing(sqlite3.connect(self.home / "data" / "moorage.db")) as database:
+            names = [
+                name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            ]
+            rows = {
+                name: database.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]
+                for name in names
+                if not name.startswith("transcript")
+            }
+            wanted = "SELECT phase, json_extract(intent, '$.desired') FROM sessions"
+            return rows | {"sessions": database.execute(wanted).fetchall()}
 
     def forget(self) -> None:
         """Drop the folder, once all in it was judged."""

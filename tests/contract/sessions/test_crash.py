@@ -1,7 +1,8 @@
-"""`moorage` killed after each API call and store write of each verb: the next goes on, and nothing is left.
+"""`moorage` killed at each API call and store write of each verb: the next goes on, and nothing is left.
 
-The points come from the log of an undisturbed run, which is held to the API server's own log. At each one a
-fresh session is killed; then somebody looks, goes on and removes it. Beside them stand a Pod and a claim of
+The points come from the log of an undisturbed run, which is held to the API server's own log: before a call
+is sent, once it is committed and nothing of its answer was read, after its answer. At each one a fresh
+session is killed; then somebody looks, goes on and removes it. Beside them stand a Pod and a claim of
 somebody else.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,91 +24,24 @@ from testcluster.testrun import RealCluster
 from .conftest import Template
 from .points import (
     KILLED,
-    Commands,
+    STREAMS,
     Outcome,
     Person,
     Point,
     calls_without_point,
     commands,
+    left_out,
     worth_dying_at,
+    writes_without_commit,
 )
+from .stories import CUT, GONE, LOOKS, NAME, STORIES, Scene, Story
 
 pytestmark = pytest.mark.node
 
 AT_ONCE = 6
 TRIES = 3
 PATIENCE = 120.0
-NAME, GONE = "s", "gone"
 SESSION_LABEL = "moorage.dev/session-id"
-
-# Each start counts itself in the workspace, so the output tells a workspace lost from one kept, an agent
-# started twice from one started once, and a line shown twice from one shown once.
-COUNTING = 'cat seed; echo x >> runs; echo "run $(wc -l < runs)"; '
-WAITS = ("sh", "-c", COUNTING + "exec /bin/testagent wait")
-EXITS = ("sh", "-c", COUNTING + "exit 3")
-
-
-class Scene:
-    """One namespace with something foreign in it, and people who work there."""
-
-    def __init__(self, running: Commands, place: list[str], template: Path, tmp: Path) -> None:
-        self._commands, self._tmp, self._people = running, tmp, 0
-        source = tmp / "source"
-        source.mkdir()
-        (source / "seed").write_text("seed\n")
-        storage = ["--storage-class", "immediate", "--workspace-size", "1Mi"]
-        given = [*place, "--template", str(template), "--source", str(source), "-e", "TOKEN=planted"]
-        self._run = ["run", *given, *storage, "--name", NAME]
-
-    def person(self) -> Person:
-        self._people += 1
-        return Person(self._commands, self._tmp / f"person{self._people}")
-
-    def words(self, line: str) -> list[str]:
-        """A command line in short: `run` and `run -d` stand for all their flags; -y where one is asked."""
-        verb, *flags = line.split()
-        if verb == "run":
-            return [*self._run, "-o", "json", *flags, "--", *(WAITS if flags else EXITS)]
-        return [verb, NAME, "-o", "json", *(["-y"] if verb in ("rm", "archive") else [])]
-
-
-@dataclass(frozen=True)
-class Story:
-    """A verb, the commands that lead to it, and how it may end.
-
-    ``ends``: the status once the verb was carried through. ``starts``: of how many starts of the agent the
-    output may tell more by then. ``back``: the command that undoes the verb ("" where nothing needs
-    undoing), with the starts it adds; without one the session is removed and the next point gets a fresh one.
-    ``again``: what goes on with a session that was found, where that is not the verb itself. ``phases``:
-    the ones to die in, where not all. ``regret``: whoever finds the session resumes it, which ``works``, or
-    ``may be refused`` with a reason.
-    """
-
-    verb: str
-    lead: tuple[str, ...] = ()
-    ends: str = "Running"
-    starts: tuple[int, ...] = (0,)
-    back: tuple[str, int] | None = None
-    code: int = 0
-    again: str = ""
-    phases: tuple[str, ...] = ()
-    regret: str = ""
-
-
-STORIES = {
-    # Until the agent runs, `run` passes the points of `run -d`: it is the same code that starts it.
-    "run": Story("run", ends="Stopped", starts=(1,), code=3, phases=("running", "preserved")),
-    "run-detached": Story("run -d", starts=(1,), again="resume"),
-    "stop": Story("stop", ("run -d",), "Stopped", back=("resume", 1)),
-    "stop-and-back": Story("stop", ("run -d",), "Stopped", back=("resume", 1), regret="works"),
-    "pause": Story("pause", ("run -d",), "Paused", back=("resume", 1)),
-    "resume-stopped": Story("resume", ("run -d", "stop"), starts=(1,), back=("stop", 0)),
-    "resume-paused": Story("resume", ("run -d", "pause"), starts=(1,), back=("pause", 0)),
-    "reset": Story("reset", ("run -d",), starts=(0, 1), back=("", 0), again="resume"),
-    "archive": Story("archive", ("run -d",), "Stopped"),
-    "rm": Story("rm", ("run -d",), GONE),
-    "rm-and-back": Story("rm", ("run -d",), GONE, regret="may be refused"),
-}
 
 
 @dataclass(frozen=True)
@@ -150,7 +84,13 @@ async def scene(
 
 @pytest.mark.parametrize("name", STORIES)
 async def test_a_killed_command_is_gone_on_with_and_leaves_nothing(
-    name: str, scene: Scene, cluster: RealCluster, namespace: str, audit: Judge, administrator: Administrator
+    name: str,
+    scene: Scene,
+    cluster: RealCluster,
+    namespace: str,
+    audit: Judge,
+    administrator: Administrator,
+    record_property: Callable[[str, object], None],
 ) -> None:
     story = STORIES[name]
     before = versions(cluster, namespace)
@@ -158,6 +98,7 @@ async def test_a_killed_command_is_gone_on_with_and_leaves_nothing(
     points = [p for p in worth_dying_at(passed) if not story.phases or p.phase in story.phases]
     assert points
     died_at = await at_each(points, scene, story, killed)
+    record_property("table", counted(name, passed, died_at))
     certain = {point.text for point in points if point.nth == 0 and not by_chance(point)}
     assert certain <= died_at, "never killed at these, though the undisturbed run passed them"
     nothing_left(cluster, namespace, before, audit, administrator)
@@ -180,10 +121,60 @@ async def test_an_answer_that_never_comes_changes_nothing_about_the_end(
     nothing_left(cluster, namespace, before, audit, administrator)
 
 
+async def test_a_point_that_is_left_out_leaves_what_the_one_before_it_leaves(
+    scene: Scene, cluster: RealCluster, namespace: str, audit: Judge, administrator: Administrator
+) -> None:
+    """What ``worth_dying_at`` argues, tried on one of each kind, early and late in a start."""
+    story = STORIES["run-detached"]
+    passed = await recorded(scene, story, audit, administrator)
+    kinds: dict[tuple[str, bool, bool], list[tuple[Point, Point]]] = defaultdict(list)
+    for pair in left_out(passed):
+        kinds[pair[0].when, by_chance(pair[0]), pair[0].nth > 0].append(pair)
+    compared = set()
+    for kind, pairs in kinds.items():
+        for pair in dict.fromkeys((pairs[0], pairs[len(pairs) // 2])):
+            left = [await what_is_left(scene, story, point, cluster, namespace) for point in pair]
+            if None not in left:
+                assert left[0] == left[1], pair
+                compared.add(kind)
+    assert {("before", False, False), ("before", True, False)} <= compared
+
+
+async def what_is_left(
+    scene: Scene, story: Story, point: Point, cluster: RealCluster, namespace: str
+) -> dict[str, Any] | None:
+    """What is durable after a kill at the point; None where it was not passed this time."""
+    person = scene.person()
+    done = await person(*scene.words(story.verb), kill_at=point.text, code=None)
+    if done.code == KILLED:
+        kinds = sorted(name.split("/")[0] for name in versions(cluster, namespace))
+        left = person.durable() | {"objects": kinds}
+    else:
+        assert by_chance(point), point
+        left = None
+    await removed(Subject(person, {0, 1}))
+    return left
+
+
+@pytest.mark.parametrize("verb", LOOKS)
+async def test_a_verb_that_only_looks_has_nothing_to_lose(verb: str, scene: Scene) -> None:
+    subject = await led(scene, STORIES["stop"])
+    done = await subject.person(*scene.words(verb))
+    assert [point for point in done.points if not (point.is_read or point.what in STREAMS)] == []
+    await removed(subject)
+
+
+def counted(name: str, passed: list[Point], died_at: set[str]) -> str:
+    """A line for docs/reliability.md."""
+    when = Counter(text.split(" ")[0] for text in died_at)
+    each = ", ".join(f"{n} {word}" for word, n in sorted(when.items()))
+    return f"{name}: {len(passed)} points passed, killed at {len(died_at)} ({each})"
+
+
 def by_chance(point: Point) -> bool:
     """Whether another run may pass this point in another phase, or not at all: what is looked at hangs on how
-    fast the cluster is, and output is stored beside the phases."""
-    return point.is_read or point.what.startswith("transcripts.")
+    fast the cluster is, and output is stored, and a lease renewed, beside the phases."""
+    return point.is_read or point.what.startswith(("transcripts.", "leases.renew"))
 
 
 async def recorded(scene: Scene, story: Story, audit: Judge, administrator: Administrator) -> list[Point]:
@@ -194,6 +185,7 @@ async def recorded(scene: Scene, story: Story, audit: Judge, administrator: Admi
     events = audit.events(user=administrator.user)
     assert events
     assert calls_without_point(done.points, events) == []
+    assert writes_without_commit(done.points) == []
     await ended(scene, story, subject, done)
     if not subject.over:
         await removed(subject)
@@ -217,7 +209,8 @@ async def led(scene: Scene, story: Story) -> Subject:
     """A fresh session that the verb can begin from."""
     person = scene.person()
     for line in story.lead:
-        await person(*scene.words(line))
+        typed, _, point = line.partition(CUT)
+        await person(*scene.words(typed), kill_at=point, code=KILLED if point else 0)
     return Subject(person, {1 if story.lead else 0})
 
 
@@ -271,9 +264,12 @@ async def gone_on(scene: Scene, story: Story, person: Person, done: Outcome, fou
 async def ended(scene: Scene, story: Story, subject: Subject, last: Outcome) -> None:
     """The one state the verb ends in, whatever came in between, as the ``last`` command told it; then back to
     where the next point begins, or without a way back to the removal."""
-    assert last.code in (story.code, KILLED), last.err
+    taken_back = 0 if story.again == "rm" else KILLED
+    assert last.code in (story.code, KILLED, taken_back), last.err
     if story.ends != GONE:
-        told = last if not story.code else await subject.person("describe", NAME, "-o", "json")
+        told = (
+            last if story.prints and not story.code else await subject.person("describe", NAME, "-o", "json")
+        )
         assert status(told) == story.ends, told.out
         subject.started(story.starts)
     if story.back is None:

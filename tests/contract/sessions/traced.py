@@ -1,8 +1,9 @@
 """The `moorage` command, made to note every API call and store write, and to die at any one of them.
 
-A program: started by `points.Commands`, it loads Moorage once, reads one JSON request a line on stdin and
-forks a process for each, as a shell would start one; when a process has ended it writes one JSON line.
-A process's composition is that of ``moorage.main`` with a hook around the store and one around the cluster.
+A program: started as a module by `points.Commands`, it loads Moorage once, reads one JSON request a line on
+stdin and forks a process for each, as a shell would start one; when a process has ended it writes one JSON
+line. A process's composition is that of ``moorage.main`` with a hook around the store and one around the
+cluster.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any, cast
 
 import moorage
@@ -29,6 +30,8 @@ from moorage.ports.store import Lease, Sessions, Store
 from moorage.ports.streams import ByteStream, ExecStream
 from moorage.sessions.executors import ExecutorConfig
 from moorage.settings import Settings
+
+from . import answers
 
 
 class Points:
@@ -57,7 +60,7 @@ class Points:
 class TracedCluster:
     """A cluster that notes each call before it is sent and after its answer (or refusal) has come.
 
-    What a call did is durable at ``after``: dying there is dying with the answer unread.
+    A write has a point between the two: committed, and nothing of its answer read (``answers.py``).
     """
 
     def __init__(self, cluster: Cluster, note: Callable[[str], None]) -> None:
@@ -66,8 +69,10 @@ class TracedCluster:
 
     async def _call(self, name: str, call: Callable[[], Any]) -> Any:
         self._note(f"before {name}")
+        writes = not name.startswith("get ") and not name.endswith("(dry run)")
         try:
-            answer = await call()
+            with answers.coming(lambda: self._note(f"committed {name}")) if writes else nullcontext():
+                answer = await call()
         except ApiError:
             self._note(f"after {name}")
             raise
@@ -288,4 +293,5 @@ def _report(running: dict[int, int]) -> None:
 
 if __name__ == "__main__":
     load_all()
+    answers.install()
     serve()
