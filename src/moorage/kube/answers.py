@@ -198,6 +198,8 @@ def _hint(status: int, foreign: bool) -> str:
         return "the identity lacks a right: an administrator can grant it with a Role and RoleBinding"
     if foreign:
         return "a proxy or another service seems to have answered: check the server address"
+    if status == 429 or status >= 500:
+        return "the API server could not do it now: try again in a moment"
     return ""
 
 

@@ -57,6 +57,13 @@ class _Budget:
         finally:
             self.left -= clock() - began
 
+    async def pause(self, seconds: float) -> None:
+        """Wait that long; a machine that is busy may make it longer than the time that was left."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        await asyncio.sleep(seconds)
+        self.left -= clock() - began
+
 
 class Transport:
     """Requests to one API server. ``request_timeout``: seconds for one call, all its attempts included."""
@@ -216,7 +223,9 @@ class Transport:
                 wait = _pause(error, read and attempts < READ_ATTEMPTS, pause)
                 if wait is None or wait >= budget.left:
                     raise
-            await budget.spend(asyncio.sleep(wait))
+                await budget.pause(wait)
+                if budget.left <= 0:
+                    raise
             attempts, pause = attempts + 1, pause * 2
 
     async def _authorised(self, budget: _Budget, send: Callable[[Endpoint], Awaitable[T]]) -> T:

@@ -29,6 +29,7 @@ DEAD_AFTER = 90.0
 HIGH_WATER = 1 << 20
 """Bytes that may wait for the transport before senders wait too."""
 WRITE_SIZE = 256 << 10
+BROKEN_HINT = "the agent is not touched by that; run the command again"
 
 
 class LinkConnection:
@@ -127,6 +128,7 @@ class LinkConnection:
 
     def _fail(self, error: LinkError) -> None:
         if self._error is None:
+            error.hint = error.hint or BROKEN_HINT
             self._error = error
             self._pending.clear()
             self._room.set()
