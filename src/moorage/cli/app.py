@@ -19,7 +19,7 @@ from moorage.cli.command import AFTER_DASHES, State, VerbCommand, VerbGroup
 from moorage.cli.overview import OVERVIEW
 from moorage.cli.suggesting import suggest_values
 from moorage.cli.terminal import OutputClosed, Terminal
-from moorage.cli.text import nearest
+from moorage.cli.text import is_slip, nearest
 from moorage.cli.verbs import ALIASES, ELSEWHERE, VERBS
 from moorage.cli.wiring import GlobalOptions, Wiring
 from moorage.core.errors import MoorageError, UsageError
@@ -160,7 +160,7 @@ def _as_usage(error: click.ClickException, state: State) -> UsageError:
         if _lacks_dashes(ctx):
             hint = f"the command and its flags stand after --: {_usage(ctx)}"
         near = list(error.possibilities or ())[:1] or [nearest(error.option_name, _flags_of(ctx))]
-        if near[0]:
+        if near[0] and is_slip(error.option_name, near[0]):
             hint = f"did you mean {near[0]}?"
         return UsageError(f"there is no flag {error.option_name}", hint=hint)
     message = error.format_message().rstrip(".")

@@ -50,6 +50,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return min(similar, key=lambda one: (_slips(word, one), -_begins_alike(word, one)), default="")
 
 
+def is_slip(typed: str, meant: str) -> bool:
+    """May ``typed`` be a slip of the pen for ``meant``? Not where more than half of the letters are wrong:
+    nobody who types ``--all`` means ``--as``."""
+    wrote, letters = typed.lstrip("-"), meant.lstrip("-")
+    return len(letters) >= len(wrote) or _slips(wrote, letters) * 2 <= len(letters)
+
+
 def _begins_alike(one: str, other: str) -> int:
     same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return sum(1 for _ in same)
