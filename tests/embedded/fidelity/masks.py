@@ -9,7 +9,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from .kinds import BY_PLURAL, Json, Tried
+from .changes import Json
+from .kinds import BY_PLURAL, Tried
 from .sides import FURNISHED, Said, Step
 
 _UID = re.compile(r"\b(?!1{8}-|2{8}-)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")

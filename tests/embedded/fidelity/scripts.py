@@ -10,7 +10,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from .kinds import KINDS, METADATA, NOTHING, Tried
+from .changes import METADATA, NOTHING
+from .kinds import KINDS, Tried
 from .sides import OLD_VERSION, PAGE, UID, VERSION, Step
 
 NAMES = ("a", "b")

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from .kinds import BY_PLURAL, NOTHING, Json, Path
+from .changes import NOTHING, Json, Path
+from .kinds import BY_PLURAL
 
 VERSION, OLD_VERSION, UID, PAGE = "\0version", "\0old version", "\0uid", "\0page"
 OURS = frozenset(
