@@ -38,6 +38,11 @@ class Asked:
         return str(((self.said or {}).get("metadata") or {}).get("uid", ""))
 
     @property
+    def meant(self) -> str:
+        """The UID that a delete names."""
+        return str(((self.sent or {}).get("preconditions") or {}).get("uid", ""))
+
+    @property
     def version(self) -> str:
         return str(((self.said or {}).get("metadata") or {}).get("resourceVersion", ""))
 

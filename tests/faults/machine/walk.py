@@ -64,6 +64,8 @@ class Walk:
     given_up: bool = False
     owned: set[str] = field(default_factory=set)
     _dressed: bool = False
+    _answered: set[str] = field(default_factory=set)
+    _removed: set[str] = field(default_factory=set)
 
     @property
     def world(self) -> World:
@@ -132,6 +134,8 @@ class Walk:
                     self.place.strangers.append((plural, obj["metadata"]["name"], obj["metadata"]["uid"]))
 
     def _judge(self, step: Step, log: list[laws.Asked]) -> None:
+        self._answered |= {one.uid for one in log if one.verb == "create" and one.code == 201}
+        self._removed |= {one.meant for one in log if one.verb == "delete"}
         stored = {plural: self.place.objects(plural) for plural in laws.OBJECTS}
         strangers = self.place.strangers
         found = itertools.chain(
@@ -218,7 +222,7 @@ class Walk:
         blocking = {(plural, name, uid) for plural, name, uid in self.place.strangers if name not in known}
         for name, pod in self.place.objects("pods").items():
             noted = laws.NONCE in (pod["metadata"].get("annotations") or {})
-            if name not in known and not noted:
+            if name not in known and not noted and self._unproved(pod["metadata"]["uid"]):
                 blocking.add(("pods", name, pod["metadata"]["uid"]))
         for plural, name, uid in blocking:
             found = self.place.objects(plural).get(name)
@@ -227,6 +231,11 @@ class Walk:
                 assert kind is not None
                 self.world.cluster.store.remove(kind.key, (self.place.namespace, name))
         self.place.strangers = [one for one in self.place.strangers if one not in blocking]
+
+    def _unproved(self, uid: str) -> bool:
+        """Nobody can prove any more that it is ours: the answer that named it was lost, or its removal was
+        tried in vain."""
+        return uid not in self._answered or uid in self._removed
 
     async def _calm(self, verb: str) -> BaseException | None:
         """One command that nothing disturbs."""
