@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from moorage.core.errors import (
+    AccessDenied,
     Conflict,
     IdentityChanged,
     NameBlocked,
@@ -90,11 +91,24 @@ async def test_the_claim_is_not_touched_while_the_pod_still_terminates(stage: St
 async def test_nothing_is_deleted_while_the_pod_cannot_be_read(stage: Stage) -> None:
     session = await stage.running()
     stage.cluster.calls.clear()
-    for problem in (TIMEOUT, PROXY_404, FORBIDDEN):
+    for problem in (TIMEOUT, PROXY_404, PROXY_404):
         stage.cluster.fail("get", PODS, problem)
     await stage.verbs.remove("calm-cove", stage.said.append)
     first = next(n for n, call in enumerate(stage.cluster.calls) if call.verb == "delete")
     assert [str(c) for c in stage.cluster.calls[:first]].count(f"get {POD}/{session.inventory.pod_name}") > 3
+    assert stage.cluster.objects.keys() == {("namespaces", "agents")}
+
+
+async def test_nothing_is_deleted_while_the_pod_may_not_be_read(stage: Stage) -> None:
+    await stage.running()
+    stage.cluster.calls.clear()
+    for _ in range(9):
+        stage.cluster.fail("get", PODS, FORBIDDEN)
+    with pytest.raises(AccessDenied):
+        await stage.verbs.remove("calm-cove", stage.said.append)
+    stage.cluster.faults.clear()
+    assert [call.verb for call in stage.cluster.calls if call.verb == "delete"] == []
+    await stage.verbs.remove("calm-cove", stage.said.append)
     assert stage.cluster.objects.keys() == {("namespaces", "agents")}
 
 
