@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 
 import pytest
 
+from tests.docs.collected import collected
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs/guarantees.md"
@@ -74,13 +73,8 @@ def test_a_promise_has_a_test_and_a_mutant_or_is_open_for_an_issue(row: Row) -> 
 def test_every_test_that_is_named_is_collected() -> None:
     """Also those of the tiers that this run leaves out: collecting them starts no cluster."""
     named = {test for row in ROWS for test in row.tests}
-    files = sorted({test.partition("::")[0] for test in named})
-    words = ["-m", "pytest", "--collect-only", "-q", "--cluster", "-p", "no:cacheprovider", "-n", "0"]
-    done = subprocess.run(
-        [sys.executable, *words, *files], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    collected = {line.partition("[")[0] for line in done.stdout.splitlines()}
-    assert sorted(named - collected) == [], done.stdout[-500:] + done.stderr[-500:]
+    nodes, said = collected(named)
+    assert sorted(named - {node.partition("[")[0] for node in nodes}) == [], said
 
 
 def test_a_row_that_promises_what_nothing_shows_is_noticed() -> None:
