@@ -81,6 +81,12 @@ def test_a_delete_is_proved_by_the_last_look(name: str) -> None:
     assert verdict in broken if verdict else not broken
 
 
+def test_where_no_namespace_is_on_record_the_server_stands_for_it() -> None:
+    log = laws.read([event("get", "namespaces", "n", code=500), seen("pods"), PROVED])
+    assert not list(laws.deletes_are_proved(log, by_server=True))
+    assert list(laws.deletes_are_proved(log))
+
+
 def test_the_answer_of_our_own_create_is_removed_by_its_uid() -> None:
     made = event("create", "pods", code=201, responseObject={"metadata": {"uid": UID}})
     now = event("delete", "pods", requestObject={"preconditions": {"uid": UID}, "gracePeriodSeconds": 0})

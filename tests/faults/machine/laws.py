@@ -76,9 +76,10 @@ def read(events: list[Json]) -> list[Asked]:
     return found
 
 
-def deletes_are_proved(log: list[Asked]) -> Iterator[str]:
+def deletes_are_proved(log: list[Asked], *, by_server: bool = False) -> Iterator[str]:
     """Nothing is deleted on Unknown, and each delete names exactly what was seen: UID and version. ``log``:
-    of one command. A create's own answer needs no version: nobody has seen that object but us."""
+    of one command. A create's own answer needs no version: nobody has seen that object but us.
+    ``by_server``: no Namespace was on record, as it might not be read."""
     seen: dict[tuple[str, str], Asked] = {}
     place: Asked | None = None
     for asked in log:
@@ -90,17 +91,17 @@ def deletes_are_proved(log: list[Asked]) -> Iterator[str]:
         elif asked.verb == "deletecollection":
             yield f"{asked}: a collection was deleted"
         elif asked.plural in OBJECTS and asked.verb == "delete":
-            yield from _proved(asked, seen.get(at), place)
+            yield from _proved(asked, seen.get(at))
+            if not by_server and (place is None or place.code not in (200, NEVER_READABLE)):
+                yield f"{asked}: deleted in what may not be the recorded namespace ({place})"
             if asked.plural == OBJECTS[1]:
                 yield from _pod_is_gone(asked, [one for (plural, _), one in seen.items() if plural == "pods"])
 
 
-def _proved(asked: Asked, last: Asked | None, place: Asked | None) -> Iterator[str]:
+def _proved(asked: Asked, last: Asked | None) -> Iterator[str]:
     wanted = ((asked.sent or {}).get("preconditions")) or {}
     if not wanted.get("uid"):
         yield f"{asked}: deleted without a UID"
-    if place is None or place.code not in (200, NEVER_READABLE):
-        yield f"{asked}: deleted while it was not known whether this is the recorded namespace ({place})"
     if last is None or last.code not in (200, 201):
         yield f"{asked}: deleted on Unknown: the last look at it was {last}"
         return

@@ -51,7 +51,7 @@ class Step:
 @dataclass
 class Walk:
     """A run under way. ``broken``: the laws that did not hold, in words. ``tell`` hears of each step.
-    ``claim_replaced``: another claim is in the place of the workspace's, so nothing can be resumed.
+    ``claim_replaced``: something else is in the place of the workspace, so nothing can be resumed.
     ``given_up``: a person was told what a forced removal without an answer may leave, and where."""
 
     place: Place
@@ -64,6 +64,7 @@ class Walk:
     given_up: bool = False
     owned: set[str] = field(default_factory=set)
     _dressed: bool = False
+    _unread_namespace: bool = False
     _answered: set[str] = field(default_factory=set)
     _removed: set[str] = field(default_factory=set)
 
@@ -129,7 +130,7 @@ class Walk:
             if isinstance(strike, Swapped):
                 for plural, obj, gone in strike.made:
                     self.owned.discard(gone)
-                    self.claim_replaced |= plural == "persistentvolumeclaims"
+                    self.claim_replaced |= plural != "pods" or self.shape.workspace == "empty"
                     self.place.strangers = [one for one in self.place.strangers if one[2] != gone]
                     self.place.strangers.append((plural, obj["metadata"]["name"], obj["metadata"]["uid"]))
 
@@ -139,7 +140,7 @@ class Walk:
         stored = {plural: self.place.objects(plural) for plural in laws.OBJECTS}
         strangers = self.place.strangers
         found = itertools.chain(
-            laws.deletes_are_proved(log),
+            laws.deletes_are_proved(log, by_server=self._by_server()),
             laws.reads_are_recent(log),
             laws.one_live_pod(stored["pods"], {uid for _, _, uid in strangers}),
             laws.strangers_are_left_alone(strangers, stored, log),
@@ -153,6 +154,12 @@ class Walk:
         self.broken += [f"{step.verb}: {what}" for what in found]
         self.broken += [f"{step.verb}: {what}" for what in self._adopted({uid for _, _, uid in strangers})]
         self.owned |= self._ours(stored["persistentvolumeclaims"])
+
+    def _by_server(self) -> bool:
+        """The Namespace could not be read at the launch: its server stands for it."""
+        if (record := self.place.record) is not None:
+            self._unread_namespace = not record.inventory.namespace_uid
+        return self._unread_namespace
 
     def _adopted(self, strangers: set[str]) -> Iterator[str]:
         """Nothing of somebody else's is on record as ours."""
