@@ -1,4 +1,4 @@
-"""Write the problems of every case of bad_templates.yaml anew: ``python tests/core/golden/renew.py``.
+"""Write the problems of every refused template here anew: ``python tests/core/golden/renew.py``.
 
 For a change of rules or words; read the diff before you commit it. Documents and options are kept; one
 that is no text stands as ``!!binary``.
@@ -15,11 +15,20 @@ import yaml
 from moorage.core.errors import Problem
 from moorage.core.template import TemplateOptions, check_template
 
-GOLDEN = Path(__file__).parent / "bad_templates.yaml"
-HEADER = """\
-# Bad templates, and exactly what is said of each. `problems` are all errors, in order. A test reads this;
-# renew.py writes the problems. Add a case by its name and document, run renew.py, read what it wrote.
+HERE = Path(__file__).parent
+HOW = """\
+# A test reads this; renew.py writes the problems. Add a case by its name and document, run renew.py, read
+# what it wrote.
 """
+HEADERS = {
+    "bad_templates.yaml": """\
+# Bad templates, and exactly what is said of each. `problems` are all errors, in order.
+""",
+    "catalogue_refused.yaml": """\
+# Shapes seen in the wild that are no template of ours, and exactly what is said of each: docs/cases.md names
+# them by the first word of `name`. `problems` are all errors, in order.
+""",
+}
 
 
 class Dumper(yaml.SafeDumper):
@@ -47,8 +56,10 @@ def renewed(case: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    cases = [renewed(case) for case in yaml.safe_load(GOLDEN.read_text())]
-    blocks = [
-        yaml.dump([case], Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1000) for case in cases
-    ]
-    GOLDEN.write_text(HEADER + "\n" + "\n".join(blocks))
+    for name, header in HEADERS.items():
+        path = HERE / name
+        blocks = [
+            yaml.dump([renewed(case)], Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1000)
+            for case in yaml.safe_load(path.read_text())
+        ]
+        path.write_text(header + HOW + "\n" + "\n".join(blocks))
