@@ -78,7 +78,7 @@ class Steering:
         """Of the pairs felt least, the one tried least; chance decides the rest."""
         pair = min(
             (Pair(*pair) for pair in allowed()),
-            key=lambda pair: (self.felt[pair] + self._tried[pair] / 4, self._rng.random()),
+            key=lambda pair: (self.felt[pair] + self._tried[pair] / 16, self._rng.random()),
         )
         self._tried[pair] += 1
         self._next += 1

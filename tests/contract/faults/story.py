@@ -1,7 +1,8 @@
 """One session's story: led to a verb, the verb disturbed, the next one calm, everything judged, and removed.
 
-Used by ``campaign``. A disturbed verb may fail with an error of ours, or succeed and then have done what it
-says; it may not hang, nor raise anything else. Afterwards nothing may tell that it was disturbed.
+Used by ``campaign``. A disturbed verb may fail with an error of ours that says what to do, or succeed and
+then have done what it says; it may not hang, nor raise anything else. Afterwards nothing may tell that it was
+disturbed.
 """
 
 from __future__ import annotations
@@ -64,8 +65,7 @@ class Story:
         (self._source / "seed").write_bytes(self._seed)
         self._shown = b""
         self._starts = {0}
-        self.session_id = ""
-        self.outcome = ""
+        self.session_id = self.outcome = self.hint = ""
 
     @property
     def verb(self) -> str:
@@ -84,17 +84,18 @@ class Story:
             await self._do(self.verb, TIMEOUT)
             self.outcome = "done"
         except MoorageError as error:
-            hint = "" if error.hint else " (no hint)"
-            self.outcome = f"{type(error).__name__}{hint}: {error.message}"
+            self.hint = error.hint
+            self.outcome = f"{type(error).__name__}: {error.message}"
         finally:
             self._running.under_way = ""
+        assert self.outcome == "done" or self.hint, f"says not what to do: {self.outcome}"
 
     async def go_on(self) -> None:
         """Calm again: what a person does next works, and ends where the verb should have."""
         if self.verb in ("run", "attach"):
             await self._followed_on()
         elif self.outcome != "done":
-            await self._not_failed()
+            await self._found()
             await self._calm(NEXT.get(self.verb, self.verb))
         self._count(*STARTS.get(self.verb, (0,)))
         if self.verb != "rm":
@@ -109,20 +110,25 @@ class Story:
         left = self._person.left()
         assert left == [], left
 
-    async def _not_failed(self) -> bool:
-        """What passes by itself is no reason to give a session up. False where there is none."""
+    async def _found(self) -> Phase | None:
+        """The phase the verb left; None where there is no session. What passes by itself is no reason to give
+        a session up: only a proxy that takes no request of that size is one."""
         try:
             async with self._person.command() as sessions:
                 state = (await sessions.view(NAME)).session.state
         except NotFound:
-            return False
-        assert state.phase not in (Phase.FAILED, Phase.LOST), state
-        return True
+            return None
+        too_large = state.diagnosis is not None and state.diagnosis.reason == "TooLarge"
+        assert state.phase not in (Phase.FAILED, Phase.LOST) or too_large, state
+        return state.phase
 
     async def _followed_on(self) -> None:
         """A `run` that was disturbed may not have come to a session. Both together show each byte once."""
         if self.outcome != "done":
-            await self._calm("attach" if await self._not_failed() else "run")
+            found = await self._found()
+            if found is Phase.FAILED:
+                await self._calm("resume")
+            await self._calm("run" if found is None else "attach")
         assert self._shown == self._text(1), self._shown
 
     async def _calm(self, verb: str) -> None:
