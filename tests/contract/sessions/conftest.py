@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from moorage.cli.wiring import GlobalOptions
+from moorage.main import Composition
+from tests.embedded.running import Threaded
+
 from .commands import Moorage
+from .hostile import Scene
 from .observed import Objects
 
 Template = Callable[..., Path]
@@ -57,3 +62,27 @@ def template(tmp_path: Path) -> Template:
         return path
 
     return write
+
+
+@pytest.fixture
+def real_node(embedded: Threaded | None) -> None:
+    """For what would harm this machine without a real container around it."""
+    if embedded is not None:
+        pytest.skip("a hostile Pod needs the walls of a real container")
+
+
+@pytest.fixture
+async def scene(real_node: None, moorage: Moorage, objects: Objects) -> AsyncIterator[Scene]:
+    """Sessions driven by this process, in the data folder of ``moorage``."""
+    wiring = Composition(moorage.env)
+    options = GlobalOptions(
+        kubeconfig=str(moorage.kubeconfig),
+        namespace=moorage.namespace,
+        data_dir=str(moorage.data_dir),
+        no_input=True,
+    )
+    verbs = await wiring.sessions(options)
+    there = Scene(verbs, objects, moorage.kubeconfig)
+    yield there
+    await there.close()
+    await verbs.close()

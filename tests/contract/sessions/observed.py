@@ -27,6 +27,10 @@ class Objects:
     def kubectl(self, *args: str, check: bool = True) -> str:
         return self._kubectl("-n", self.namespace, *args, check=check)
 
+    def create(self, thing: dict[str, Any]) -> None:
+        """Create an object, in the namespace if its kind is namespaced."""
+        self._kubectl("-n", self.namespace, "create", "-f", "-", stdin=json.dumps(thing))
+
     def names(self) -> list[str]:
         """Pods and claims there are, as kind/name."""
         return self.kubectl("get", "pods,pvc", "-o", "name").split()

@@ -8,9 +8,20 @@ import pytest
 
 from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans import actions as do
-from moorage.core.plans.observation import ClaimSeen, LinkSeen, PodSeen, Seen, Verdict
+from moorage.core.plans.leaving import CONNECT_TRIES
+from moorage.core.plans.observation import ClaimSeen, LinkSeen, PodSeen, Seen, Trouble, Verdict
 from moorage.core.plans.session import plan_session
-from moorage.core.session import AgentExit, AgentRun, Desired, Intent, Phase, Restart, State, WorkspaceMode
+from moorage.core.session import (
+    AgentExit,
+    AgentRun,
+    Desired,
+    Diagnosis,
+    Intent,
+    Phase,
+    Restart,
+    State,
+    WorkspaceMode,
+)
 
 from .drawn import NOW, session
 
@@ -131,3 +142,24 @@ def test_an_agent_that_went_with_its_pod_did_not_succeed(desired: Desired) -> No
     plan = look(("", desired, BUSY, GONE, claim(), None, Phase.PRESERVED), Present(True))
     assert plan.session.run is not None
     assert plan.session.run.exit == AgentExit()
+
+
+@pytest.mark.parametrize(
+    ("reason", "phase"), [("ContainerGone", Phase.DRAINING), ("Http500", Phase.FAILED)], ids=["gone", "deaf"]
+)
+def test_a_stop_waits_for_what_becomes_of_a_container_that_is_gone(reason: str, phase: Phase) -> None:
+    """An agent that cannot be reached runs on: the stop has failed. In a container that is gone none runs."""
+    unreached = Trouble("Connect", Diagnosis("link", reason, "no"), CONNECT_TRIES)
+    drawn = session(
+        mode=WorkspaceMode.MANAGED_PVC,
+        pod_uid="pod-1",
+        claim_uid="claim-1",
+        ever_ran=True,
+        run=AT_WORK,
+        state=State(Phase.DRAINING, NOW - 30),
+        intent=Intent(STOP, 2, NOW - 5),
+        seen_intent=2,
+    )
+    plan = plan_session(drawn, Seen(Present(True), pod(), claim(), None, unreached), NOW)
+    assert plan.session.state.phase is phase
+    assert plan.action == (do.Connect("pod-1") if phase is Phase.DRAINING else None)
