@@ -7,6 +7,7 @@ import pytest
 from moorage.core.errors import LinkError
 from moorage.core.exec_failure import cut_short, exec_ended
 
+ENDED = 'failed to exec in container: failed to create exec "7156": {}'
 NOEXEC = 'exec failed: unable to start container process: exec: "/opt/moorage/agentctl": permission denied'
 
 
@@ -37,6 +38,10 @@ def test_the_rest_is_tried_again(said: str) -> None:
         (None, "NoStatus", "", True),
         (None, "Broken", "a banner", True),
         (None, "InternalError", "", False),  # the runtime's own word: it never started
+        (None, "InternalError", ENDED.format("task 44dc65 not found"), True),
+        (None, "InternalError", ENDED.format("cannot exec in a stopped container"), True),
+        (None, "InternalError", "container is in CONTAINER_EXITED state", True),
+        (None, "InternalError", ENDED.format('exec: "/bin/sh": no such file or directory'), False),
         (0, "", "", True),  # it says how it went before it ends well
         (0, "", "a banner", True),
         (1, "NonZeroExitCode", "", True),  # as it does before it ends badly
