@@ -12,10 +12,11 @@ the file they stand in.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from moorage.core.errors import DocumentError, NotFound, UsageError
+from moorage.core.errors import DocumentError, NotFound, Problem, UsageError
 from moorage.kube.kubeconfig_entries import Entry, cluster_of, entries
 from moorage.kube.kubeconfig_users import login_of
 from moorage.kube.kubeconfig_yaml import Document, parse
@@ -39,7 +40,7 @@ def load(kubeconfig: str | None, context: str | None, namespace: str | None, env
     """Read and resolve.
 
     Raises NotFound (no such file, no such context), UsageError (an unreadable file) or DocumentError
-    (a fault in a file, with its place).
+    (a fault in a file, with its place; a file that everybody may write).
     """
     files, explicit = paths(kubeconfig, environ)
     documents = [document for path in files if (document := _read(path, explicit)) is not None]
@@ -55,7 +56,9 @@ def load(kubeconfig: str | None, context: str | None, namespace: str | None, env
 
 def _read(path: Path, explicit: bool) -> Document | None:
     try:
-        text = path.read_bytes()
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            text = file.read()
     except FileNotFoundError:
         if explicit:
             raise NotFound(
@@ -66,7 +69,15 @@ def _read(path: Path, explicit: bool) -> Document | None:
         raise UsageError(
             f"the kubeconfig {path} cannot be read: {error.strerror or error}", field="kubeconfig"
         ) from error
+    if stat.S_ISREG(mode) and mode & stat.S_IWOTH:  # /dev/null, which everybody may write, says nothing
+        raise _writable_by_all(path.absolute(), mode)
     return parse(str(path.absolute()), text)
+
+
+def _writable_by_all(path: Path, mode: int) -> DocumentError:
+    """Whoever can write a kubeconfig has programs run as us (``exec``) and reads what we send."""
+    message, hint = f"everybody may write the file (mode {stat.S_IMODE(mode):04o})", f"chmod o-w {path}"
+    return DocumentError(f"{path}: {message}", [Problem("", "mode", message, hint, 1, 1)], hint=hint)
 
 
 def _resolve(

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from moorage.core.errors import DocumentError
 from moorage.kube.kubeconfig_yaml import Document, Value
+from moorage.kube.proxy import is_loopback
 from moorage.kube.target import FromFile, Inline, Material, Trust
 
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
@@ -120,6 +121,7 @@ def cluster_of(cluster: Entry) -> tuple[str, Trust, str, Any]:
     if not server:
         raise cluster.fault("server", "required", "the cluster has no server address")
     server = _without_login(cluster, _url(cluster, "server", server, ("https", "http")))
+    _only_loopback_in_clear(cluster, server)
     proxy_url = cluster.text("proxy-url")
     if proxy_url:
         proxy_url = _url(cluster, "proxy-url", proxy_url, ("http", "https"))
@@ -166,6 +168,18 @@ def _without_login(cluster: Entry, server: str) -> str:
             "leave only scheme, host, port and path; credentials belong to users[].user",
         )
     return server
+
+
+def _only_loopback_in_clear(cluster: Entry, server: str) -> None:
+    """Without TLS anybody on the way reads our credentials and answers in the API server's place."""
+    parts = urlsplit(server)
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        raise cluster.fault(
+            "server",
+            "unsupported",
+            "is an http:// address of another host: what is sent there can be read and changed on the way",
+            "write https://; http:// is for a server of this machine alone, as kubectl proxy opens one",
+        )
 
 
 def _exec_config(cluster: Entry) -> Any:

@@ -5,6 +5,7 @@ Called by ``kube.kubeconfig``. Runs no plugin and opens no file.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,7 @@ def _plugin(entry: Entry | None, cluster_config: Any) -> ExecPlugin | None:
         raise entry.fault("interactiveMode", "required", "v1 plugins must say it", "usually IfAvailable")
     if mode and mode not in _INTERACTIVE:
         raise entry.fault("interactiveMode", "unsupported", "must be one of " + ", ".join(_INTERACTIVE))
-    if "/" in command:  # a bare word is looked up on PATH; anything else belongs to its file
-        command = str(Path(entry.document.source).parent / command)
+    command = _program(entry, command)
     args = entry.items("args")
     env = entry.items("env")
     if not all(isinstance(arg, str) for arg in args):
@@ -76,6 +76,20 @@ def _plugin(entry: Entry | None, cluster_config: Any) -> ExecPlugin | None:
         interactive_mode=mode or "IfAvailable",
         cluster_config=cluster_config,
     )
+
+
+def _program(entry: Entry, command: str) -> str:
+    """A bare word is looked up on PATH, a path is absolute or below the folder of its file."""
+    if "/" not in command:
+        return command
+    if not command.startswith("/") and os.path.normpath(command).split("/")[0] == "..":
+        raise entry.fault(
+            "command",
+            "outside",
+            "is a relative path that leaves the folder of the kubeconfig",
+            "write the absolute path of the program",
+        )
+    return str(Path(entry.document.source).parent / command)
 
 
 def _impersonation(user: Entry) -> tuple[tuple[str, str], ...]:

@@ -17,7 +17,7 @@ def from_environment(server: str, environ: Environment) -> str:
     host, scheme = parts.hostname or "", parts.scheme
     proxy = _either(environ, f"{scheme}_proxy")
     port = parts.port or (443 if scheme == "https" else 80)
-    if not proxy or _loopback(host) or _excepted(host, port, _either(environ, "no_proxy")):
+    if not proxy or is_loopback(host) or _excepted(host, port, _either(environ, "no_proxy")):
         return ""
     return proxy if "://" in proxy else f"http://{proxy}"
 
@@ -26,7 +26,8 @@ def _either(environ: Environment, name: str) -> str:
     return environ.get(name.upper()) or environ.get(name) or ""
 
 
-def _loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """A host, without brackets, that never leaves this machine."""
     address = _address(host)
     return host == "localhost" or (address is not None and address.is_loopback)
 
