@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from moorage.core import owned
 from moorage.core.errors import IntegrityError, LinkError, MoorageError
 from moorage.core.exec_failure import cut_short
@@ -187,9 +189,9 @@ class Introduction:
 def read_introduction(line: bytes) -> Introduction:
     """Parse that line. Raises LinkError when something else speaks."""
     try:
-        said = json.loads(line)
+        said = msgspec.json.decode(line)  # refuses surrogates, too deep nesting and NaN
         return Introduction(str(said["pod_uid"]), str(said["helper"]), str(said["platform"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError):
         raise LinkError(
             f"agentctl did not introduce itself: {line[:200].decode(errors='replace')!r}"
         ) from None
@@ -208,8 +210,8 @@ def check_pod(introduction: Introduction, expect_pod_uid: str) -> None:
 def read_receipt(line: bytes, frame: bytes) -> None:
     """Check the acknowledgement of ``frame``. Raises IntegrityError or LinkError."""
     try:
-        digest = str(json.loads(line)["sha256"])
-    except (ValueError, KeyError, TypeError):
+        digest = str(msgspec.json.decode(line)["sha256"])
+    except (ValueError, RecursionError, KeyError, TypeError):
         raise LinkError("agentctl did not acknowledge its configuration") from None
     if digest != hashlib.sha256(frame).hexdigest():
         raise IntegrityError("the configuration arrived damaged", details={"category": "integrity"})

@@ -176,7 +176,7 @@ def _why_not_connected(error: OSError) -> str:
 def _status_object(body: bytes) -> dict[str, Any] | None:
     try:
         value = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return None
     if isinstance(value, dict) and value.get("kind") == "Status" and value.get("apiVersion") == "v1":
         return value

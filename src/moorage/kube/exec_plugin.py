@@ -94,7 +94,7 @@ def read_credential(plugin: ExecPlugin, output: bytes) -> PluginCredential:
     """Read an ``ExecCredential``. Raises ApiError naming the field at fault, never its value."""
     try:
         document = msgspec.json.decode(output, type=dict[str, Any])
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         raise _fault(plugin, "printed no JSON object on stdout") from None
     if document.get("kind") != "ExecCredential":
         raise _fault(plugin, "printed an object whose kind is not ExecCredential")

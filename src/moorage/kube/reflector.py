@@ -113,7 +113,7 @@ class Reflector:
             return self._meaning(request, error), error.message
         except (aiohttp.ClientError, OSError) as error:
             return End.CLOSED, f"the connection broke ({type(error).__name__})"
-        except (msgspec.DecodeError, LineTooLong) as error:
+        except (ValueError, RecursionError, LineTooLong) as error:
             return End.FAILED, f"the watch brought something else than events: {error}"
 
     def _meaning(self, request: Request, error: ApiError) -> End:

@@ -280,7 +280,7 @@ def _refusal(response: aiohttp.ClientResponse, body: bytes) -> ApiError:
 def _object(response: aiohttp.ClientResponse, body: bytes) -> Json:
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
-    except (msgspec.DecodeError, msgspec.ValidationError):
+    except (ValueError, RecursionError):
         shown = _without_login(response, body)
         raise answers.unreadable(response.status, response.headers, shown) from None
 

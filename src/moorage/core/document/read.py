@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from moorage.core.document.json_text import read_json
 from moorage.core.document.nodes import Mapping, Node, Scalar, Spell, at, spell_plain
+from moorage.core.document.yaml_faults import LINE_END
 from moorage.core.document.yaml_text import Unreadable, read_yaml
 from moorage.core.errors import Problem
 
@@ -74,7 +75,8 @@ def _decode(text: bytes | str) -> str:
 
 def _end_of(text: str) -> tuple[int, int]:
     """Line and column of the character after ``text``."""
-    return text.count("\n") + 1, len(text) - text.rfind("\n")
+    lines = LINE_END.split(text)
+    return len(lines), len(lines[-1]) + 1
 
 
 def _only(documents: list[Node]) -> Node:

@@ -6,13 +6,16 @@ Python editions; its places agree. Knows the text only to tell a tab.
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Any, Final
 
 import yaml
 
 from moorage.core.errors import Problem
 
-_DEPTH: Final = "nesting depth"
+LINE_END: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+DEPTH_WORDS: Final = "nesting depth"
+"""What the C edition says of a text deeper than it reads."""
 _OTHER: Final = (
     "this is not YAML",
     "check indentation, brackets and quotes at this place and just before it",
@@ -52,12 +55,21 @@ _FAULTS: Final[tuple[tuple[str, str, str], ...]] = (
 )
 
 
+def place_of(text: str, mark: Any) -> tuple[int, int]:
+    """Line and column of a parser's mark. Its C edition puts the end of a text without a last line break on
+    a line that is not there."""
+    lines = LINE_END.split(text)
+    if mark.column == 0 and mark.index >= len(text) and lines[-1]:
+        return mark.line, len(lines[-1]) + 1
+    return mark.line + 1, mark.column + 1
+
+
 def syntax_problem(text: str, error: yaml.MarkedYAMLError, too_deep: tuple[str, str]) -> Problem:
     """The problem an error of the parser stands for. ``too_deep``: message and hint for its depth limit."""
     mark = error.problem_mark or error.context_mark
-    line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+    line, column = place_of(text, mark) if mark is not None else (1, 1)
     said = f"{error.context or ''} {error.problem or ''}"
-    if _DEPTH in said:
+    if DEPTH_WORDS in said:
         return Problem("", "too_deep", *too_deep, line, column)
     lines = text.split("\n")
     here = lines[line - 1][column - 1 : column] if line <= len(lines) else ""

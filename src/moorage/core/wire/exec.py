@@ -9,6 +9,7 @@ the CRI streaming server's ``remotecommand`` package (v4).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -25,6 +26,8 @@ CHUNK = 128 * 1024
 carries."""
 
 _STDIN, _STATUS, _CLOSE = 0, 3, 255
+_CODE = re.compile("[0-9]{1,10}")
+_LARGEST_CODE = 2**31 - 1  # an int32 in the CRI
 
 
 class ExecProtocolError(Exception):
@@ -101,7 +104,7 @@ class ExecProtocol:
             return None
         try:
             status = msgspec.json.decode(data, type=dict[str, Any])
-        except msgspec.DecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise ExecProtocolError(f"channel 3 carried no Status: {error}") from error
         self._ended = _read_status(status)
         return self._ended
@@ -116,7 +119,9 @@ def _read_status(status: dict[str, Any]) -> Ended:
         details = status.get("details")
         causes = details.get("causes") if isinstance(details, dict) else None
         for cause in causes if isinstance(causes, list) else ():
-            said = str(cause.get("message", "")) if isinstance(cause, dict) else ""
-            if said and cause.get("reason") == "ExitCode" and said.isascii() and said.isdigit():
+            if not isinstance(cause, dict):
+                continue
+            said = str(cause.get("message", ""))
+            if cause.get("reason") == "ExitCode" and _CODE.fullmatch(said) and int(said) <= _LARGEST_CODE:
                 return Ended(int(said), reason, message)
     return Ended(None, reason or "Failure", message)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -95,13 +96,17 @@ class ClientMux:
         self._streams: dict[int, _State] = {}
         self._last = 0
 
-    def feed(self, data: bytes) -> list[Event]:
-        """Take bytes of the server (b"" once after the hello: frames may wait in the decoder)."""
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """Take bytes of the server (b"" once after the hello: frames may wait in the decoder).
+
+        What comes before a broken rule is told before the FrameError, in whatever pieces it arrived.
+        """
         self._decoder.feed(data)
-        events: list[Event] = []
+        return self._events()
+
+    def _events(self) -> Iterator[Event]:
         while (frame := self._decoder.next()) is not None:
-            events += self._event(frame)
-        return events
+            yield from self._event(frame)
 
     @property
     def open_streams(self) -> int:

@@ -19,6 +19,7 @@ CHUNK = 128 * 1024
 """Payload bytes in one message."""
 
 _DATA, _ERROR = 0, 1
+_LONGEST_REASON = 16 * 1024  # bytes; nothing a node has to say is longer, and nobody reads on
 
 
 class ForwardProtocolError(Exception):
@@ -68,7 +69,7 @@ class ForwardProtocol:
             return None
         if channel == _DATA:
             return Received(data)
-        self._error += data
+        self._error = (self._error + data)[:_LONGEST_REASON]
         return Refused(self._error.decode("utf-8", "replace").strip())
 
     def send(self, data: bytes) -> Iterator[bytes]:

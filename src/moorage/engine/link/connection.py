@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from moorage.core.errors import LinkError, MoorageError
@@ -148,7 +148,7 @@ class LinkConnection:
                 raise LinkError("the connection to agentctl ended")
             self._dispatch(self.mux.feed(data))
 
-    def _dispatch(self, events: list[Event]) -> None:
+    def _dispatch(self, events: Iterable[Event]) -> None:
         for event in events:
             if isinstance(event, SaidGoodbye):
                 raise LinkError(f"agentctl closed the link: {event.message}")
