@@ -19,6 +19,7 @@ from pathlib import Path
 import yaml
 
 from moorage.cli.wiring import GlobalOptions
+from moorage.core.errors import MoorageError
 from moorage.main import Composition
 from moorage.ports.sessions import SessionVerbs
 from tools.live_cluster import LiveCluster
@@ -151,9 +152,10 @@ class Conductor:
             if record.over and record.archived:
                 await forget(verbs, record, self.run.tally)
         for view in await verbs.list_views(include_archived=True):
-            self.run.tally.faults.append(
-                f"{view.session.name} is still on record: {view.word}, {view.reason}"
-            )
+            name = view.session.name
+            self.run.tally.faults.append(f"{name} is still on record: {view.word}, {view.reason}")
+            with contextlib.suppress(MoorageError):  # what it has is on record, and so no orphan
+                await verbs.remove(name, lambda progress: None, force=True)
 
     async def _end_in_time(self) -> None:
         await asyncio.sleep(self._seconds)
