@@ -141,6 +141,10 @@ BAD_PLUGINS: dict[str, tuple[dict[str, str], str]] = {
         {"script": f"echo no session {SECRET}{SECRET} >&2; exit 3"},
         "failed with exit code 3: no session …",
     ),
+    "asks for a password": (
+        {"script": "printf 'Password: ' >&2; read -r answer || exit 9"},
+        "failed with exit code 9: Password:",
+    ),
     "says nothing": ({"script": "true"}, "printed no JSON object"),
     "prints text": ({"script": f"echo {SECRET}"}, "printed no JSON object"),
     "prints another kind": ({"script": 'echo \'{"kind": "Pod"}\''}, "kind is not ExecCredential"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import datetime
+import functools
 import os
 import ssl
 import stat
@@ -140,6 +142,23 @@ async def test_an_old_authority_and_another_server_name_are_accepted(connect: An
     cluster = connect(TRUSTED)
     assert await name(cluster) == ""
     assert len((await cluster.identity()).ca_sha256) == 64
+
+
+async def test_case_131_an_authority_without_key_identifiers_is_verified_and_not_waved_through(
+    secure: SecureApi,
+) -> None:
+    """Python's strict profile, which 3.13 makes the default of its own contexts, refuses this authority."""
+    made = tls.context(secure.authority.pem, None, None, insecure=False)
+    assert (made.verify_mode, made.check_hostname) == (ssl.CERT_REQUIRED, True)
+    strict = tls.context(secure.authority.pem, None, None, insecure=False)
+    strict.verify_flags |= ssl.VERIFY_X509_STRICT
+    reach = functools.partial(
+        asyncio.open_connection, "127.0.0.1", secure.server.port, server_hostname="api.internal"
+    )
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await reach(ssl=strict)
+    _, writer = await reach(ssl=made)
+    writer.close()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
@@ -10,6 +11,9 @@ from hypothesis import strategies as st
 
 from moorage.core import names
 from moorage.core.quantities import parse_quantity, same_quantity
+from moorage.core.session import HelperSpec, Identity, Inventory, LaunchSnapshot, WorkspaceMode, WorkspaceSpec
+from moorage.core.workload import session_claim, session_pod
+from moorage.system import SystemIds
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
@@ -35,6 +39,56 @@ def test_every_session_id_gives_legal_object_names(session_id: str) -> None:
     assert len(claim) <= 63
     assert DNS_LABEL.fullmatch(pod)
     assert DNS_LABEL.fullmatch(claim)
+
+
+def test_case_159_names_of_ids_that_differ_by_case_or_one_letter_differ_and_carry_a_hash() -> None:
+    ids = ["Alex", "alex", "ALEX", "user--server", "user-server", "üni", "uni", "x" * 63, "x" * 64, "x" * 65]
+    made = [names.pod_name(session_id) for session_id in ids]
+    assert len(set(made)) == len(ids)
+    for session_id, name in zip(ids, made, strict=True):
+        plain = name == f"moorage-{session_id}"
+        assert plain or re.fullmatch(r"moorage-[a-z0-9-]+-[0-9a-f]{8,}", name), name
+
+
+def test_case_159_a_hundred_thousand_ids_have_as_many_names() -> None:
+    letters = "aA-_.@9üñ \n"
+    drawn = random.Random(159)
+    ids = {"".join(drawn.choices(letters, k=drawn.randint(1, 40))) for _ in range(100_000)}
+    ids |= {names.pod_name(session_id).removeprefix("moorage-") for session_id in list(ids)[:1000]}
+    assert len({names.pod_name(session_id) for session_id in ids}) == len(ids)
+
+
+LENGTHS = {"Pod": 253, "PersistentVolumeClaim": 253, "container": 63, "volume": 63, "label": 63}
+
+
+@pytest.mark.parametrize("source", ["exec", "image"])
+def test_case_158_every_name_and_label_we_give_is_legal_where_it_stands(source: str) -> None:
+    """Of ids and names as they are made: the ids of a session are ours, never a person's."""
+    ids = SystemIds()
+    session_id = ids.session_id()
+    helper = HelperSpec(source, "helper@sha256:" + "0" * 64 if source == "image" else "")
+    template = {"spec": {"containers": [{"name": "x" * 63, "image": "a:1"}]}}
+    workspace = WorkspaceSpec(WorkspaceMode.MANAGED_PVC, size="1Gi")
+    snapshot = LaunchSnapshot(template, "linux/amd64", "x" * 63, workspace, helper)
+    pod, claim = names.pod_name(session_id), names.claim_name(session_id)
+    inventory = Inventory("ns", "uid", "address", "ca", pod, claim, snapshot, "", "", "")
+    install, executor, profile, task = (ids.session_id() for _ in range(4))
+    identity = Identity(install, executor, profile, task, session_id)
+    made = {
+        "Pod": session_pod(identity, inventory, ids.nonce(), entrypoint=["sh"]),
+        "PersistentVolumeClaim": session_claim(identity, inventory, ids.nonce()),
+    }
+    spec = made["Pod"]["spec"]
+    said = [(kind, made[kind]["metadata"]["name"]) for kind in made]
+    said += [("container", c["name"]) for c in spec["containers"] + spec.get("initContainers", [])]
+    said += [("volume", volume["name"]) for volume in spec["volumes"]]
+    assert len(said) >= 5
+    for kind, name in said:
+        assert len(name) <= LENGTHS[kind]
+        assert DNS_LABEL.fullmatch(name), (kind, name)
+    for value in [v for kind in made for v in made[kind]["metadata"]["labels"].values()]:
+        assert len(value) <= LENGTHS["label"]
+        assert names.is_label_value(value), value
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
