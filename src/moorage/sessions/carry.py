@@ -48,15 +48,16 @@ _GOALS: dict[Desired, tuple[Phase, ...]] = {
 async def carry_out(parts: Parts, session: Session, intent: Intent, report: Report) -> Session:
     """Record the intent and see it done.
 
-    Raises SessionFailed, NameBlocked, WorkspaceLost, IdentityChanged; Unreachable or AccessDenied when the
-    API server cannot be asked for too long: the intent stays on record then.
+    Raises SessionFailed, NameBlocked, WorkspaceLost, IdentityChanged; Conflict when a later intent came true
+    instead; Unreachable or AccessDenied when the API server cannot be asked for too long: the intent stays on
+    record then.
     """
     stored = await parts.store.sessions.set_intent(session.id, intent)
 
     def reached(current: Session) -> bool:
-        goals = _GOALS[intent.desired]
-        over = current.seen_intent >= stored.number and current.state.phase in goals
-        return over and (intent.desired is not Desired.PAUSED or current.state.pod == "released")
+        """The newest wish on record has come true; ours, once overtaken, may never do."""
+        newest = current.intent
+        return current.seen_intent >= newest.number and _is_so(current, newest.desired)
 
     def done(current: Session) -> bool:
         ended = current.state.phase in (Phase.FAILED, Phase.LOST, Phase.DELETED)
@@ -69,7 +70,22 @@ async def carry_out(parts: Parts, session: Session, intent: Intent, report: Repo
         raise going_on(error, f"the wish is on record, and goes on with: {again}") from error.__cause__
     if not reached(finished):
         raise_failed(finished)
+    if not _is_so(finished, intent.desired):
+        raise _overtaken(finished, intent.desired)
     return finished
+
+
+def _is_so(session: Session, desired: Desired) -> bool:
+    released = desired is not Desired.PAUSED or session.state.pod == "released"
+    return session.state.phase in _GOALS[desired] and released
+
+
+def _overtaken(session: Session, desired: Desired) -> Conflict:
+    ours, later = VERBS[desired], VERBS[session.intent.desired]
+    return Conflict(
+        f"{ours} {session.name} was overtaken by a later {later}: the session is {session.state.phase.value}",
+        hint=f"to ask again: moorage {ours} {session.name}",
+    )
 
 
 async def leave_wish(parts: Parts, session: Session, intent: Intent) -> Session:
