@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
-from moorage.core.kinds import NODES, PODS, Json
+from moorage.core.kinds import CLAIMS, NODES, PODS, Json
 from moorage.embedded import EmbeddedCluster
 from tests.embedded.fake_nodes import now, running
 from tests.faults.machine.agentctl import Agentctl
@@ -158,6 +158,22 @@ def restarted(last: Json, restarts: int = 1) -> Step:
     async def step(kubelet: Kubelet) -> None:
         await kubelet.restart()
         kubelet.amend(containerStatuses=[container(alive(), last=last, restarts=restarts)])
+
+    return step
+
+
+def exits(code: int) -> Step:
+    """The agent ends by itself; its container and all others run on."""
+    return lambda kubelet: kubelet.node.pods[kubelet.uid].agent.ended(code)
+
+
+def claim_deleted() -> Step:
+    """Somebody deletes the claim that the Pod uses: it is Terminating for as long as the Pod is there."""
+
+    def step(kubelet: Kubelet) -> None:
+        for claim in kubelet.objects.list(CLAIMS, kubelet.namespace):
+            about = claim["metadata"]
+            kubelet.objects.delete(CLAIMS, kubelet.namespace, about["name"], about["uid"])
 
     return step
 

@@ -25,6 +25,7 @@ from tests.faults.machine.virtual_time import VirtualLoop
 from tests.faults.machine.world import NAME, Place, World
 from tests.faults.pod import StatusScript
 from tests.faults.pod_script import Kubelet, Script, play, runs
+from tests.faults.table import KNOBS
 
 T = TypeVar("T")
 WRITES = frozenset(f"{verb} {kind.plural}" for verb in ("create", "delete") for kind in (PODS, CLAIMS))
@@ -36,6 +37,7 @@ LIMIT = 3600.0
 class Row:
     """``start``: what is reported of the first ``pods`` Pods, in place of a Pod that runs. ``then``: what
     happens to the running one, while somebody follows it. Afterwards it is watched for ``more`` seconds.
+    ``knob``: a fault of the wire that is armed all the while.
 
     What is expected, where it is given: ``phase`` of the record, ``word`` and ``category`` as shown,
     ``reason`` of state or diagnosis, ``says``: words told to a person; ``writes``: what was asked of the API,
@@ -47,6 +49,7 @@ class Row:
     then: Script = ()
     pods: int = 1
     more: float = 30.0
+    knob: str = ""
     workspace: str = "managed"
     start_timeout: float = 120.0
     restart_allowed: bool = True
@@ -73,6 +76,8 @@ class Outcome:
     pods: list[Json]
     begun: list[str]
     """Start ids of the agent, in each Pod that is still there."""
+    struck: int
+    """How often the row's knob fired."""
 
     @property
     def exited(self) -> Exited | None:
@@ -116,6 +121,8 @@ class Stage:
             random.Random(0),
             times=row.pods,
         )
+        if row.knob:
+            armed.arm(KNOBS[row.knob], random.Random(0), times=1000)
         happened: list[Happening] = []
         try:
             async with asyncio.timeout(LIMIT), place.command() as verbs:
@@ -130,6 +137,7 @@ class Stage:
                 _writes(self.world.log[since:], place.namespace),
                 list(place.objects("pods").values()),
                 [start for pod in self.world.node.pods.values() for start in pod.agent.starts],
+                sum(count for triple, count in armed.fired.items() if triple.knob == row.knob),
             )
         finally:
             armed.calm()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import random
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -184,6 +185,19 @@ async def test_with_v5_the_end_of_stdin_is_told(bench: Bench) -> None:
     assert chunk is not None
     assert chunk.data == b"%d" % len(DATA)
     await stream.close()
+
+
+@pytest.mark.parametrize("length", [1, 65_535, 65_536, 65_537, 1 << 20, 16 << 20], ids="case 106: {}".format)
+async def test_input_of_any_length_arrives_as_it_was_sent(bench: Bench, length: int) -> None:
+    data = (DATA * (length // len(DATA) + 1))[:length]
+
+    async def hashes(console: Console) -> int:
+        console.out(hashlib.sha256(await console.read(length)).digest())
+        return 0
+
+    bench.node.programs["hashes"] = hashes
+    out, result = await bench.run("hashes", data)
+    assert (out, result.exit_code) == (hashlib.sha256(data).digest(), 0)
 
 
 async def test_a_server_that_reads_slowly_gets_every_byte(bench: Bench) -> None:

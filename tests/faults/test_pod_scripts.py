@@ -12,15 +12,18 @@ from tests.faults.pod import YEAR_1
 from tests.faults.pod_script import (
     alive,
     amended,
+    claim_deleted,
     container,
     deleted,
     disrupted,
+    exits,
     failed,
     gone,
     heard_again,
     held,
     node_removed,
     pending,
+    reported,
     restarted,
     runs,
     silent,
@@ -50,8 +53,15 @@ LIMIT = 'Usage of EmptyDir volume "x" exceeds the limit "1Gi".'
 PRIORITY = "default-scheduler: preempting to accommodate a higher priority pod"
 INIT = failed("", "", container(waiting("PodInitializing")), init=[container(terminated("Error", 1), "prep")])
 MULTI = 'Multi-Attach error for volume "pvc-1" Volume is already exclusively attached to one node'
+DEAD = [container(alive()), container(terminated("Error", 1), "mesh")]
+BESIDE = [container(alive()), container(alive(), "mesh")]
 SIDECAR = [container(alive()), container(terminated("Completed", 0), "mesh")]
 PREEMPTED = ((5, held()), (1, disrupted("PreemptionByScheduler", PRIORITY)), (1, deleted(1)), (9, held("")))
+
+
+READY = [{"type": "Ready", "status": "True"}]
+UNREADY = [{"type": "Ready", "status": "False"}]
+TAKEN = 'Error: failed to reserve container name "agent_1": name is in use'
 
 
 ROWS = [
@@ -72,7 +82,12 @@ ROWS = [
         phase="running", word="Running", says=("is lost",), writes=(*NEW, "create pods"),
     ),
     Row(
-        "cases 46, 47, 81: Evicted, and the new Pod is what counts; nobody waits for a collector",
+        "case 42: not Ready, and Ready before anybody looked",
+        then=((5, amended(conditions=UNREADY)), (0, amended(conditions=READY))),
+        phase="running", word="Running", writes=NEW,
+    ),
+    Row(
+        "cases 9, 46, 47, 81: Evicted, and the new Pod is what counts; nobody waits for a collector",
         then=((5, failed("Evicted", LOW)),),
         phase="running", word="Running", says=(f"evicted: {LOW}",), writes=AGAIN,
     ),
@@ -106,6 +121,11 @@ ROWS = [
         "case 57: a late image is no failure",
         start=((0, SLOW), (5, PULLING), (40, runs())), start_timeout=60,
         phase="running", word="Running", writes=NEW,
+    ),
+    Row(
+        "case 22: a container that cannot be made, of which only an Event tells",
+        start=((0, SLOW), (1, told("Failed", TAKEN))), start_timeout=30,
+        phase="failed", category="crash", says=(TAKEN,), writes=(*NEW, "delete pods"),
     ),
     Row(
         "case 58: a missing key of a Secret",
@@ -144,9 +164,19 @@ ROWS = [
         then=((5, silent()), (45, heard_again())), phase="running", word="Running", writes=NEW,
     ),
     Row(
+        "case 67: a sidecar that died holds up nobody",
+        start=((0, reported(*DEAD, conditions=READY)),),
+        phase="running", word="Running", writes=NEW,
+    ),
+    Row(
         "case 69: exit code 137 without the kernel's word is a restart",
         then=((5, restarted(terminated("Error", 137))),),
         phase="running", says=("interrupted: container restart",), writes=NEW,
+    ),
+    Row(
+        "cases 70, 71: the agent has ended well; a sidecar runs, and the Pod is not Ready",
+        then=((5, amended(containerStatuses=BESIDE, conditions=UNREADY)), (1, exits(0))),
+        phase="preserved", word="Stopped", reason="agent exited", writes=NEW,
     ),
     Row(
         "case 73: a sidecar that is said to have ended",
@@ -183,6 +213,17 @@ ROWS = [
         phase="running", word="Running", says=(MULTI,), writes=NEW,
     ),
     Row(
+        "case 87: a volume that never comes free is not waited for without end",
+        start=((0, SLOW), (1, told("FailedAttachVolume", MULTI))), start_timeout=60,
+        phase="failed", category="claim", reason="MultiAttach", says=(MULTI,),
+        writes=(*NEW, "delete pods"),
+    ),
+    Row(
+        "case 93: somebody deletes the claim of a session that runs",
+        then=((5, claim_deleted()), (1, amended(conditions=READY))),
+        phase="running", word="Running", says=("is being deleted",), writes=NEW,
+    ),
+    Row(
         "a finalizer of somebody's holds the deleted Pod",
         then=((5, held()), (1, deleted(1)), (60, held(""))),
         phase="running", word="Running", says=("Pod deleted",), writes=(*NEW, "create pods"),
@@ -194,6 +235,15 @@ ROWS = [
 def test_what_a_session_makes_of_its_pods_status(stage: Stage, row: Row) -> None:
     found = stage.play(row)
     check(row, found)
+
+
+@pytest.mark.parametrize("knob", ["silent", "drop_event", "replay_old", "coalesce", "inband_ERROR410"])
+def test_a_watch_only_wakes_whatever_it_tells_or_leaves_out(stage: Stage, knob: str) -> None:
+    """What is done follows from reads: an eviction that no event told is found, and old news do nothing."""
+    row = Row(knob, knob=knob, then=((5, failed("Evicted", LOW)),))
+    found = stage.play(row)
+    assert found.struck
+    assert (found.view.word, tuple(found.writes)) == ("Running", AGAIN), found
 
 
 def check(row: Row, found: Outcome) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from moorage.core.errors import ApiError
 from moorage.core.kinds import PODS
 from moorage.core.observed import Absent, Present, Unknown
 from moorage.kube.cache import STALE_AFTER, WatchedObjects
@@ -177,6 +178,23 @@ async def test_a_silent_watch_is_given_up_and_resumed(
     async with reflect(silence_limit=1.0) as cache:
         await until(cache, {"a", "b"})
     assert watches.asked[1]["resourceVersion"] == "10"
+
+
+async def test_a_quiet_watch_outlives_the_limit_of_a_call(api: Any, watches: Watches) -> None:
+    async def hangs(request: web.Request) -> web.StreamResponse:
+        await watches.quiet.wait()
+        return web.Response()
+
+    api.on("GET", f"{PATH}/slow", hangs)
+    watches.play(("ADDED", pod("a")), initial_end("10"))
+    cluster = api.cluster(timeout=0.5)
+    async with cluster.watch(PODS) as cache:
+        await until(cache, {"a"})
+        for _ in range(2):  # each takes the whole limit
+            with pytest.raises(ApiError):
+                await cluster.get(PODS, "slow")
+        assert isinstance(cache.get("a"), Present)
+    assert len(watches.asked) == 1
 
 
 async def test_an_event_longer_than_the_librarys_lines_is_read(

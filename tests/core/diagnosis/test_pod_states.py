@@ -144,6 +144,7 @@ def event(reason: str, message: str, at: str = "2026-01-01T00:00:00Z", uid: str 
 EVENTS = [
     ("FailedAttachVolume", "Multi-Attach error for volume", "claim", "MultiAttach"),
     ("FailedAttachVolume", "rpc error", "claim", "AttachFailed"),
+    ("Failed", "Error: failed to reserve container name", "crash", "StartFailed"),
     ("FailedMount", 'secret "tls" not found', "config", "MountSourceMissing"),
     ("FailedMount", "exit status 32", "config", "MountFailed"),
     ("FailedCreatePodSandBox", 'no runtime for "runsc" is configured', "config", "RuntimeMissing"),

@@ -137,6 +137,39 @@ def test_in_any_other_cluster_the_answer_is_to_do_nothing(row: Row, same: Observ
     assert (plan.action, plan.session.state.phase) == (None, Phase.RUNNING)
 
 
+GOING = claim(deleting=True)
+NO_VOLUME = claim(diagnosis=Diagnosis("claim", "ClaimLost", "its volume is lost", terminal=True))
+
+
+@pytest.mark.parametrize(
+    ("seen", "bad", "phase", "said"),
+    [
+        (pod(), GOING, Phase.RUNNING, "is being deleted: the workspace goes with this Pod"),
+        (pod(), NO_VOLUME, Phase.RUNNING, "its volume is lost"),
+        (pod(main_running=False), NO_VOLUME, Phase.FAILED, "its volume is lost"),
+        (GONE, GOING, Phase.PROVISIONING_STORAGE, "claim is being deleted"),
+    ],
+    ids=["case 93: deleted", "case 93: lost", "case 93: lost, not started", "case 93: deleted, no Pod"],
+)
+def test_a_claim_that_goes_costs_no_agent_that_works_on_it(
+    seen: Observed[PodSeen], bad: Observed[ClaimSeen], phase: Phase, said: str
+) -> None:
+    plan = look(("", RUN, BUSY, seen, bad, None, phase), Present(True))
+    assert (plan.action, plan.session.state.phase) == (None, phase)
+    why = plan.session.state.diagnosis
+    assert said in (why.message if why else plan.session.state.reason)
+
+
+OVER = (Phase.FAILED, Phase.LOST, Phase.PRESERVED, Phase.ARCHIVED, Phase.DELETED)
+
+
+@pytest.mark.parametrize("phase", OVER, ids=lambda phase: f"case 49: {phase}")
+def test_what_is_over_is_not_brought_back_by_a_look_at_a_pod_that_runs(phase: Phase) -> None:
+    over = BUSY | {"state": State(phase, NOW - 30)}
+    plan = look(("", RUN, over, pod(), claim(), None, phase), Present(True))
+    assert (plan.action, plan.session.state.phase) == (None, phase)
+
+
 @pytest.mark.parametrize("desired", [STOP, PAUSE, DELETE])
 def test_an_agent_that_went_with_its_pod_did_not_succeed(desired: Desired) -> None:
     plan = look(("", desired, BUSY, GONE, claim(), None, Phase.PRESERVED), Present(True))

@@ -127,6 +127,7 @@ _EVENTS: tuple[tuple[str, str, str, str, str], ...] = (
     ("NetworkNotReady", r"", "network", "NetworkNotReady", "the node's network plugin is not ready"),
     ("FailedPostStartHook", r"", "crash", "PostStartFailed", ""),
     ("FailedCreatePodContainer", r"", "config", "CreateFailed", ""),
+    ("Failed", r"^Error: (?!ImagePull|ErrImage|CreateContainerConfig)", "crash", "StartFailed", ""),
 )
 """(event reason, pattern in the message, category, reason, hint), first match of the newest event."""
 

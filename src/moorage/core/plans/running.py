@@ -169,12 +169,29 @@ def _claim(session: Session, claim: ClaimSeen, seen: Seen, now: float) -> Plan |
         return retry(session, AdoptClaim(claim.uid, claim.nonce), seen.trouble)
     if claim.verdict is Verdict.ALTERED:
         return retry(session, RejectClaim(claim.uid), seen.trouble)
-    if claim.diagnosis is not None and claim.diagnosis.terminal:
+    if claim.diagnosis is not None and claim.diagnosis.terminal and not _at_work(session, seen):
         return fail(session, now, claim.diagnosis)
     if claim.deleting and isinstance(seen.pod, Absent):
         waiting = enter(session, Phase.PROVISIONING_STORAGE, now, reason="claim is being deleted")
         return Plan(waiting, None, Retry(1.0))
     return None
+
+
+def _at_work(session: Session, seen: Seen) -> bool:
+    """A claim whose volume is lost or going costs no agent that still works on it."""
+    pod = seen.pod.value if isinstance(seen.pod, Present) else None
+    ours = pod is not None and pod.verdict is Verdict.OWNED and pod.main_running and not pod.deleting
+    return ours and agent_may_run(session)
+
+
+def _warning(session: Session, seen: Seen) -> str:
+    """What is wrong with the claim of an agent that runs all the same; "" when nothing is."""
+    if not isinstance(seen.claim, Present):
+        return ""
+    claim, name = seen.claim.value, session.inventory.claim_name
+    if claim.deleting:
+        return f"claim {name} is being deleted: the workspace goes with this Pod; copy out what is needed"
+    return claim.diagnosis.message if claim.diagnosis is not None and claim.diagnosis.terminal else ""
 
 
 def _pod(session: Session, seen: Seen, now: float) -> Plan:
@@ -269,7 +286,7 @@ def _agent(session: Session, pod: PodSeen, link: LinkSeen, seen: Seen, now: floa
     if link.agent_state == "draining":
         return Plan(enter(session, Phase.DRAINING, now), None, Retry(0.5))
     running = change(session, run=change(run, epoch=link.epoch, pod_uid=link.pod_uid), ever_ran=True)
-    return Plan(enter(running, Phase.RUNNING, now), None, Wait())
+    return Plan(enter(running, Phase.RUNNING, now, reason=_warning(session, seen)), None, Wait())
 
 
 def _ended(session: Session, run: AgentRun, pod: PodSeen, link: LinkSeen, now: float) -> Plan:
