@@ -17,7 +17,7 @@ type vectors struct {
 	Malformed            []struct{ Name, Frame string }
 }
 
-func load(t *testing.T) (v vectors) {
+func load(t testing.TB) (v vectors) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "bootstrap.json"))
 	if err != nil {

@@ -78,6 +78,23 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	if err != nil || name == "." {
 		return err
 	}
+	return unusable(h.Name, u.make(name, h, content))
+}
+
+// unusable tells what the archive's own names make impossible from what the disk does: as files that are
+// also directories, or names that no file system takes.
+func unusable(name string, err error) error {
+	for _, errno := range []error{
+		syscall.ENAMETOOLONG, syscall.EEXIST, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.EINVAL,
+	} {
+		if errors.Is(err, errno) {
+			return hostile(name, "its name fits no file beside the others: "+errno.Error())
+		}
+	}
+	return err
+}
+
+func (u *unpacker) make(name string, h *tar.Header, content io.Reader) error {
 	if err := u.parents(name); err != nil {
 		return err
 	}

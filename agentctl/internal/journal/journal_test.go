@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func open(t *testing.T, dir string, limit int64) *Journal {
+func open(t testing.TB, dir string, limit int64) *Journal {
 	t.Helper()
 	j, err := Open(dir, limit)
 	if err != nil {
@@ -19,7 +19,7 @@ func open(t *testing.T, dir string, limit int64) *Journal {
 	return j
 }
 
-func put(t *testing.T, j *Journal, text string) {
+func put(t testing.TB, j *Journal, text string) {
 	t.Helper()
 	if err := j.Append([]byte(text)); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ type file struct {
 	mode          os.FileMode
 }
 
-func zipOf(t *testing.T, files ...file) []byte {
+func zipOf(t testing.TB, files ...file) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
@@ -47,7 +47,7 @@ func zipOf(t *testing.T, files ...file) []byte {
 	return out.Bytes()
 }
 
-func tarOf(t *testing.T, headers ...tar.Header) []byte {
+func tarOf(t testing.TB, headers ...tar.Header) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

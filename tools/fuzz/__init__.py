@@ -1,0 +1,1 @@
+"""Looks for inputs that break a promise, for as long as it is given: ``./dev fuzz``."""
