@@ -14,7 +14,7 @@ from moorage.core.errors import ApiError
 from moorage.core.kinds import PODS
 from moorage.core.observed import Absent, Present, Unknown
 from moorage.kube.cache import STALE_AFTER, WatchedObjects
-from moorage.kube.reflector import Reflector, WatchListSupport
+from moorage.kube.reflector import LONGEST, Reflector, WatchListSupport
 from moorage.kube.reflector_state import INITIAL_END, ReflectorState
 from moorage.ports.cluster import ObjectCache
 
@@ -178,6 +178,14 @@ async def test_a_silent_watch_is_given_up_and_resumed(
     async with reflect(silence_limit=1.0) as cache:
         await until(cache, {"a", "b"})
     assert watches.asked[1]["resourceVersion"] == "10"
+
+
+def test_limits_on_silence_and_length_are_on_unless_somebody_turns_them_off(
+    reflect: Callable[..., Reflector],
+) -> None:
+    """Clouds cut quiet connections without a word, some after ten minutes: ours are given up before."""
+    made = reflect()
+    assert 0 < made._initial_limit < made._silence_limit < LONGEST <= 600
 
 
 async def test_a_quiet_watch_outlives_the_limit_of_a_call(api: Any, watches: Watches) -> None:
