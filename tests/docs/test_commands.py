@@ -46,7 +46,8 @@ def test_they_were_found_on_all_kinds_of_pages_and_for_most_verbs() -> None:
 
 
 def flags_of(command: click.Command) -> set[str]:
-    own = {word for param in command.params if isinstance(param, click.Option) for word in param.opts}
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    own = {word for option in options for word in (*option.opts, *option.secondary_opts)}
     inner = [flags_of(leaf) for leaf in getattr(command, "commands", {}).values()]
     return own.union(*inner)
 
