@@ -183,7 +183,9 @@ class FakeCluster:
             self.posted(obj)
         lost = self._note("dry-run" if dry_run else "create", resource, name)
         if dry_run:
-            return deepcopy(obj)
+            told = deepcopy(obj)
+            self.admission(told)
+            return told
         if (resource.plural, name) in self.objects:
             raise ApiError(status(409, "AlreadyExists", resource, name))
         admitted = deepcopy(obj)

@@ -12,6 +12,7 @@ import hashlib
 
 import msgspec
 
+from moorage.core.admitted import author_changes
 from moorage.core.bootstrap import entrypoint
 from moorage.core.cleaning import clean
 from moorage.core.command import check_command
@@ -55,6 +56,7 @@ from moorage.core.template.openapi import known_in
 from moorage.core.workload import session_claim, session_pod
 from moorage.core.workspace_spec import check_workspace
 from moorage.engine.helper import helper_binary
+from moorage.engine.mutators import find_mutators
 from moorage.ports.cluster import Cluster
 from moorage.ports.sessions import LaunchRequest, Progress, Report
 from moorage.ports.store import Allow
@@ -77,7 +79,7 @@ async def draft(parts: Parts, request: LaunchRequest, report: Report) -> tuple[S
     cluster = await parts.executors.cluster(config)
     session = await composed(parts, config, cluster, request, report)
     allow = await check_storage(parts, cluster, session, report)
-    await _dry_run(session, cluster)
+    await _dry_run(session, cluster, report)
     return session, allow
 
 
@@ -315,16 +317,27 @@ async def _namespace_uid(cluster: Cluster, namespace: str) -> str:
     return uid
 
 
-async def _dry_run(session: Session, cluster: Cluster) -> None:
-    """The authority is the server: what it would refuse is refused now, before anything is recorded."""
+async def _dry_run(session: Session, cluster: Cluster, report: Report) -> None:
+    """The authority is the server: what it would refuse is refused now, before anything is recorded, and what
+    admission makes of the author's own words is told."""
     resources = {"Pod": PODS, "PersistentVolumeClaim": CLAIMS}
     for obj in preview_objects(session):
         resource = resources[obj["kind"]]
         try:
-            await cluster.create(resource, obj, session.inventory.namespace, dry_run=True)
+            admitted = await cluster.create(resource, obj, session.inventory.namespace, dry_run=True)
         except ApiError as error:
             why = diagnose_api(error.problem, f"create {resource.kind} (dry run)")
             raise SessionFailed(why.message, hint=why.hint, details={"category": why.category}) from error
+        if resource is PODS and (changed := author_changes(obj, admitted)):
+            report(Progress("warning", await _admission(cluster, admitted, changed)))
+
+
+async def _admission(cluster: Cluster, admitted: Json, changed: tuple[str, ...]) -> str:
+    who = await find_mutators(cluster, PODS, admitted)
+    by = f" (likely: {', '.join(who[:3])})" if who else ""
+    fields = ", ".join(clean(path, 200) for path in changed[:3])
+    more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+    return f"admission{by} does not leave the template as it is: {fields}{more}"
 
 
 def _named(names: list[str]) -> str:
