@@ -1,6 +1,7 @@
 """AUTH/ENV: who may not, and a client whose surroundings are wrong.
 
-``cert_no_AKI`` is a property of a cluster's certificate, not of a call: the story test makes such a cluster.
+``cert_no_AKI`` is no knob here: it is a property of a cluster's certificate, not of a call. Its story is case
+131 in ``tests/kube/test_tls.py``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .read import READS
 STREAMS = frozenset({"get pods/exec", "get pods/portforward", "get pods/log", "watch pods"})
 EVERYTHING = ALL | READS | STREAMS
 OFFSETS = (-86400.0, -3600.0, -30.0, 30.0, 3600.0, 86400.0)
+YESTERDAY = "a-token-of-yesterday"
 DEAD_PROXY = "http://127.0.0.1:9"
 
 
@@ -29,14 +31,17 @@ class TokenRotates(Strike):
         document = json.loads(client.kubeconfig.read_text())
         file = client.kubeconfig.with_name("token")
         user = document["users"][0]["user"]
-        self._file, self._good = file, user.pop("token", None) or file.read_text()
-        file.write_text("a-token-of-yesterday")
+        good = user.pop("token", None) or file.read_text()
+        if good == YESTERDAY:  # another strike was here just now, and knows the good one
+            return
+        self._file, self._good = file, good
+        file.write_text(YESTERDAY)
         document["users"][0]["user"] = {"tokenFile": str(file)}
         client.kubeconfig.write_text(json.dumps(document))
         self.hit(CONNECT)
 
     def heard(self, event: Json) -> None:
-        if event["responseStatus"]["code"] == 401:
+        if self.used and event["responseStatus"]["code"] == 401:
             self._file.write_text(self._good)
 
     def undo(self, client: Surroundings) -> None:

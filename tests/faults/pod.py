@@ -12,6 +12,7 @@ from .knob import STATUS, Knob, Strike
 from .pod_script import (
     Kubelet,
     Script,
+    Step,
     amended,
     container,
     disrupted,
@@ -80,8 +81,11 @@ class StatusScript(Strike):
         return ()
 
     async def _play(self, kubelet: Kubelet) -> None:
-        for moment in self._script:
-            await play((moment,) if self.left > 0 else (), kubelet)
+        for seconds, step in self._script:
+            await asyncio.sleep(seconds if self.left > 0 else 0)  # sleep: the script's own time
+            if self.left == 0 or kubelet.uid not in kubelet.node.pods:  # calm again, or deleted meanwhile
+                break
+            await play(((0, step),), kubelet)
         phase = (kubelet.pod or {}).get("status", {}).get("phase", "")
         if self.left == 0 and phase not in ("", *OVER):
             await play(((0, runs()),), kubelet)
@@ -113,7 +117,13 @@ class KubeletGone(Beside):
     """The kubelet is not heard from, for a while."""
 
     def script(self) -> Script:
-        return ((self.rng.choice((0, 3)), silent()), (self.rng.choice((5, 45)), heard_again()))
+        away, back = _where_it_is(silent(), there=True), _where_it_is(heard_again(), there=False)
+        return ((self.rng.choice((0, 3)), away), (self.rng.choice((5, 45)), back))
+
+
+def _where_it_is(step: Step, *, there: bool) -> Step:
+    """Of two scripts at once, only one takes the kubelet away, and only one brings it back."""
+    return lambda kubelet: step(kubelet) if (kubelet.node in kubelet.nodes) == there else None
 
 
 KNOBS = (

@@ -5,10 +5,10 @@ A family is a module with its ``KNOBS``. A row is left out of the machine only h
 
 from __future__ import annotations
 
-from tests.faults import admission, auth, create, exec_, portforward, read, watch
+from tests.faults import admission, auth, create, exec_, pod, portforward, read, watch
 from tests.faults.knob import Knob
 
-FAMILIES = (create, read, watch, auth, admission, exec_, portforward)
+FAMILIES = (create, read, watch, auth, admission, exec_, portforward, pod)
 KNOBS: dict[str, Knob] = {knob.name: knob for family in FAMILIES for knob in family.KNOBS}
 
 NOT_HERE: dict[tuple[str, str], str] = {

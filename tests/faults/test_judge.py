@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from moorage.core.kinds import Json
+from moorage.ports.link import Gap, Output
 from tests.faults.machine import laws
 
 UID, VERSION = "u1", "7"
@@ -148,3 +149,26 @@ def test_a_claim_goes_only_when_somebody_wished_it() -> None:
 def test_a_second_look_that_writes_is_told() -> None:
     log = laws.read([seen("pods"), event("create", "pods", code=409), event("get", "namespaces")])
     assert len(laws.writes(log)) == 1
+
+
+MISSING = Gap(0, None)
+TOLD: dict[str, tuple[list[Output | Gap], str]] = {
+    "each once": ([Output(0, b"start 1\nx\nsta"), Output(0, b"rt 2\n")], ""),
+    "one is missing, and that is told": ([Output(0, b"start 1\n"), MISSING, Output(0, b"start 3\n")], ""),
+    "the first is missing, and that is told": ([MISSING, Output(0, b"start 2\nstart 3\n")], ""),
+    "one is missing": ([Output(0, b"start 1\nstart 3\n")], "in silence between start 1 and 3"),
+    "the first is missing": ([Output(0, b"start 2\n")], "in silence between start 0 and 2"),
+    "one more is missing than is told": (
+        [Output(0, b"start 1\n"), MISSING, Output(0, b"start 3\nstart 5\n")],
+        "in silence between start 3 and 5",
+    ),
+    "one stands twice": ([Output(0, b"start 1\nstart 1\n")], "twice or in disorder"),
+    "two are in disorder": ([Output(0, b"start 1\n"), MISSING, Output(0, b"start 3\nstart 2\n")], "disorder"),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_start_that_is_missing_is_told(name: str) -> None:
+    items, verdict = TOLD[name]
+    broken = "; ".join(laws.output_is_whole(items))
+    assert verdict in broken if verdict else not broken

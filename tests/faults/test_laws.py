@@ -12,10 +12,9 @@ import json
 import os
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.faults.knob import Triple
 from tests.faults.machine.run import fired_of
@@ -65,16 +64,18 @@ def _table(wanted: set[Triple], fired: Counter[Triple]) -> str:
     return "\n".join(f"{verb} · {call}: {', '.join(counts)}" for (verb, call), counts in lines.items())
 
 
-async def test_the_laws_hold_under_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_the_laws_hold_under_every_fault(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     runs = _asked()
     results = await _played(runs, tmp_path)
     fired: Counter[Triple] = sum((fired_of(result) for result in results), Counter())
     wanted = {Triple(*triple) for result in results for triple in result["wanted"]}
-    with capsys.disabled():
-        print(f"\n{sum(r['runs'] for r in results)} runs, {fired.total()} faults fired;", end=" ")
-        print(f"{len(wanted & set(fired))} of {len(wanted)} triples (verb, API call, knob)")
-        if runs >= FULL:
-            print(_table(wanted, fired))
+    heading = (
+        f"{sum(r['runs'] for r in results)} runs, {fired.total()} faults fired; "
+        f"{len(wanted & set(fired))} of {len(wanted)} triples (verb, API call, knob)"
+    )
+    record_property("table", f"{heading}\n{_table(wanted, fired)}" if runs >= FULL else heading)
     broken = [failure for result in results for failure in result["failures"]]
     assert not broken, "\n\n".join(_told(failure) for failure in broken)
     missing = sorted(wanted - set(fired)) if runs >= FULL else []

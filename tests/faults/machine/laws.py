@@ -5,11 +5,13 @@ Each function returns what is broken, in words; nothing means that the law holds
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from moorage.core.kinds import Json
+from moorage.ports.link import Gap, Output
 
 OBJECTS = ("pods", "persistentvolumeclaims")
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
@@ -172,6 +174,26 @@ def claims_are_kept(
     for asked in log:
         if asked.plural == OBJECTS[1] and asked.verb == "delete" and not removal_wished:
             yield f"{asked}: a claim was deleted, and nobody asked for that"
+
+
+def output_is_whole(items: Iterable[Output | Gap]) -> Iterator[str]:
+    """The agent of the script numbers its starts, from 1. Each stands once in the transcript, in order, and
+    where one is missing a gap is told."""
+    parts = [b""]
+    for item in items:
+        if isinstance(item, Gap):
+            parts.append(b"")
+        else:
+            parts[-1] += item.data
+    last, told = 0, False
+    for number, part in enumerate(parts):
+        told = told or number > 0
+        for start in (int(found) for found in re.findall(rb"start (\d+)\n", part)):
+            if start <= last:
+                yield f"output was told twice or in disorder: start {start} after {last}: {parts}"
+            elif start != last + 1 and not told:
+                yield f"output is missing in silence between start {last} and {start}: {parts}"
+            last, told = start, False
 
 
 def writes(log: list[Asked]) -> list[str]:

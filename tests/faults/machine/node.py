@@ -158,7 +158,8 @@ class ScriptedNode:
             claim = self._objects.get(CLAIMS, meta["namespace"], name) if name else None
             home = claim["metadata"]["uid"] if claim else home
         workspace = self.workspaces.setdefault(home, Workspace())
-        count = self._counts[meta["namespace"]]
+        session = (meta.get("labels") or {}).get("moorage.dev/session-id", meta["namespace"])
+        count = self._counts[session]
         return Agentctl(meta["uid"], workspace, count, quits=self.quits.get(meta["namespace"]))
 
     async def _end(self, uid: str) -> None:

@@ -10,8 +10,9 @@ import tarfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
+from moorage.cli.waiting import wait_for
 from moorage.core.errors import NotFound
-from moorage.core.session import HelperSpec, WorkspaceMode, WorkspaceSpec
+from moorage.core.session import HelperSpec, Phase, WorkspaceMode, WorkspaceSpec
 from moorage.ports.link import Output, ProcessSpec
 from moorage.ports.sessions import Exited, LaunchRequest, Progress, Removal
 from moorage.sessions.verbs import Verbs
@@ -134,6 +135,13 @@ async def _events(verbs: Verbs, shape: Shape) -> None:
     await verbs.events(NAME, _quiet)
 
 
+async def _wait(verbs: Verbs, shape: Shape) -> None:
+    """For what it is by its record, which a look must confirm."""
+    state = (await verbs.view(NAME)).session.state
+    preserved = "paused" if state.pod == "released" else "stopped"
+    await wait_for(verbs, NAME, preserved if state.phase is Phase.PRESERVED else "running", 60.0)
+
+
 async def _port_forward(verbs: Verbs, shape: Shape) -> None:
     try:
         await verbs.dial(NAME, 80)
@@ -190,6 +198,7 @@ VERBS: dict[str, Act] = {
     "ls": _ls,
     "get": _get,
     "events": _events,
+    "wait": _wait,
     "port-forward": _port_forward,
     "stop": _stop,
     "stop --force": _stop_force,
@@ -201,7 +210,19 @@ VERBS: dict[str, Act] = {
     "rm --force": _rm_force,
     "rm --dry-run": _rm_dry,
 }
-LOOKS = ("attach", "exec", "cp in", "cp out", "logs", "logs -c", "ls", "get", "events", "port-forward")
+LOOKS = (
+    "attach",
+    "exec",
+    "cp in",
+    "cp out",
+    "logs",
+    "logs -c",
+    "ls",
+    "get",
+    "events",
+    "wait",
+    "port-forward",
+)
 CHANGES = ("stop", "stop --force", "pause", "resume", "reset", "archive", "rm", "rm --force", "rm --dry-run")
 BY_STATE: dict[str, tuple[str, ...]] = {
     "none": ("run", "run -d"),
@@ -211,6 +232,7 @@ BY_STATE: dict[str, tuple[str, ...]] = {
         "logs",
         "get",
         "ls",
+        "wait",
         "resume",
         "pause",
         "stop",
@@ -219,11 +241,15 @@ BY_STATE: dict[str, tuple[str, ...]] = {
         "rm",
         "rm --force",
     ),
-    "paused": ("logs", "get", "ls", "resume", "pause", "stop", "archive", "rm", "rm --force"),
+    "paused": ("logs", "get", "ls", "wait", "resume", "pause", "stop", "archive", "rm", "rm --force"),
     "archived": ("logs", "get", "ls", "archive", "rm", "rm --force"),
     "other": ("get", "resume", "stop", "pause", "archive", "rm", "rm --force", "reset"),
 }
 """What is done in which state; other: failed, or cut short on the way."""
+ONLY_LOOK = ("get", "ls", "logs", "logs -c", "events", "rm --dry-run")
+"""These write nothing, whatever goes wrong."""
+TWICE = ("stop", "stop --force", "pause", "resume", "archive")
+"""A second call of these finds it done."""
 LEADS: dict[str, tuple[str, ...]] = {
     "none": (),
     "running": ("run -d",),

@@ -9,18 +9,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from moorage.core.errors import MoorageError
+from moorage.core.errors import MoorageError, NotFound
 from moorage.core.kinds import Json
 from moorage.core.session import Desired, Phase
-from moorage.ports.link import Output
 from moorage.ports.sessions import Removal
 from tests.faults.machine import laws
-from tests.faults.machine.verbs import QUITS, VERBS, Act, Shape
+from tests.faults.machine.verbs import ONLY_LOOK, QUITS, TWICE, VERBS, Act, Shape
 from tests.faults.machine.world import GIVEN, NAME, Place, World
+from tests.faults.pod import StatusScript
 from tests.faults.read import Swapped
 from tests.faults.table import KNOBS
 
@@ -51,7 +50,8 @@ class Step:
 @dataclass
 class Walk:
     """A run under way. ``broken``: the laws that did not hold, in words. ``tell`` hears of each step.
-    ``claim_replaced``: something else is in the place of the workspace, so nothing can be resumed.
+    ``claim_replaced``: something else is in the place of the workspace, or an emptyDir may have gone with its
+    Pod, so nothing can be resumed.
     ``given_up``: a person was told what a forced removal without an answer may leave, and where."""
 
     place: Place
@@ -102,6 +102,8 @@ class Walk:
         armed.verb = ""
         self._judge(step, self._log(before))
         self._dress()
+        if raised is None and not step.shots and step.verb in TWICE:
+            await self._quiet(step.verb)
         return raised
 
     async def _command(self, what: str, act: Act, strict: bool = False) -> BaseException | None:
@@ -127,7 +129,9 @@ class Walk:
     def _note_swaps(self) -> None:
         """What a fault has put in the place of ours is somebody else's from now on."""
         for strike in self.world.armed.strikes:
-            if isinstance(strike, Swapped):
+            if isinstance(strike, StatusScript):
+                self.claim_replaced |= strike.used and self.shape.workspace == "empty"
+            elif isinstance(strike, Swapped):
                 for plural, obj, gone in strike.made:
                     self.owned.discard(gone)
                     self.claim_replaced |= plural != "pods" or self.shape.workspace == "empty"
@@ -153,6 +157,8 @@ class Walk:
         )
         self.broken += [f"{step.verb}: {what}" for what in found]
         self.broken += [f"{step.verb}: {what}" for what in self._adopted({uid for _, _, uid in strangers})]
+        if step.verb in ONLY_LOOK and (wrote := laws.writes(log)):
+            self.broken.append(f"{step.verb} only looks, and writes: {wrote}")
         self.owned |= self._ours(stored["persistentvolumeclaims"])
 
     def _by_server(self) -> bool:
@@ -219,8 +225,18 @@ class Walk:
             session = self.place.record
         if session is not None and session.state.phase is not Phase.DELETED:
             self.removal_wished = True
-            await self._calm("rm")
+            if await self._calm("rm") is None:
+                await self._nothing_to_remove()
         self._nothing_is_left()
+
+    async def _nothing_to_remove(self) -> None:
+        """A second removal is told that there is nothing, and writes nothing."""
+        before = len(self.world.log)
+        raised = await self._command("rm (again)", VERBS["rm"])
+        if not isinstance(raised, NotFound):
+            self.broken.append(f"rm again ends with {raised!r}, not with NotFound")
+        if wrote := laws.writes(self._log(before)):
+            self.broken.append(f"rm again writes: {wrote}")
 
     def _clear_the_way(self) -> None:
         """A person removes what stands under our names, as the message of NameBlocked says: what a fault put
@@ -263,17 +279,9 @@ class Walk:
             self.broken.append(f"{verb} again has changed the Pods")
 
     async def _output_is_whole(self) -> None:
-        """Each start of the agent stands once in the transcript, in order, and none is missing in silence."""
-        text, gaps = b"", 0
         async with self.place.command() as verbs:
-            async for item in verbs.logs(NAME):
-                if isinstance(item, Output):
-                    text += item.data
-                else:
-                    gaps += 1
-        starts = [int(number) for number in re.findall(rb"start (\d+)\n", text)]
-        if starts != sorted(set(starts)):
-            self.broken.append(f"output was told twice or in disorder: {text!r}")
+            told = [item async for item in verbs.logs(NAME)]
+        self.broken += laws.output_is_whole(told)
 
     def _nothing_is_left(self) -> None:
         foreign = {uid for _, _, uid in self.place.strangers}

@@ -67,6 +67,8 @@ class World:
     async def place(self) -> Place:
         """A new namespace, data folder and kubeconfig."""
         self._runs += 1
+        nodes = self.cluster.nodes
+        await self.settled(lambda: self.node in nodes)  # a fault of the run before took it away for a while
         self.node.check()
         namespace = f"run-{self._runs}"
         objects = self.cluster.objects()
@@ -85,10 +87,11 @@ class World:
 
     async def settled(self, holds: Callable[[], bool]) -> None:
         """Let the controllers and the node go on until it holds."""
-        for _ in range(1000):
+        for tries in range(1000):
             if holds():
                 return
-            await asyncio.sleep(0.01)  # sleep: lets the others go on, and takes no time here
+            pause = 0.01 if tries < 100 else 1.0
+            await asyncio.sleep(pause)  # sleep: lets the others go on, and takes no time here
         raise AssertionError("the cluster did not come to rest")
 
     def swept(self, namespace: str) -> None:
