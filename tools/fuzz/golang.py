@@ -35,7 +35,15 @@ def _in_memory() -> dict[str, str]:
 
 def search(root: Path, name: str, folder: str, seconds: int) -> Found:
     """Fuzz for so many seconds. A broken promise ends it early: Go stops at the first."""
-    words = ("test", "-run=^$", f"-fuzz=^{name}$", f"-fuzztime={seconds}s", "-parallel=1", f"./{folder}")
+    words = (
+        "test",
+        "-run=^$",
+        f"-fuzz=^{name}$",
+        f"-fuzztime={seconds}s",
+        "-fuzzminimizetime=20x",
+        "-parallel=1",
+        f"./{folder}",
+    )
     done = subprocess.run(
         [os.environ.get("MOORAGE_GO", "go"), *words],
         cwd=root / "agentctl",

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"syscall"
 
 	"moorage.dev/agentctl/internal/files"
 )
@@ -38,15 +39,14 @@ func read(archive io.ReaderAt, size int64, each files.Each) error {
 
 func format(message string) error { return &files.Refused{Code: "format", Message: message} }
 
+// damaged words what a reader of archives complains of: all that is neither a verdict of ours nor the disk's.
 func damaged(err error) error {
-	for _, known := range []error{
-		io.ErrUnexpectedEOF, tar.ErrHeader, zip.ErrFormat, zip.ErrAlgorithm, zip.ErrChecksum,
-	} {
-		if errors.Is(err, known) {
-			return format("the bundle is damaged: " + err.Error())
-		}
+	var refused *files.Refused
+	var disk syscall.Errno
+	if err == nil || errors.As(err, &refused) || errors.As(err, &disk) {
+		return err
 	}
-	return err
+	return format("the bundle is damaged: " + err.Error())
 }
 
 func readTar(r io.Reader, each files.Each) error {

@@ -142,3 +142,15 @@ def test_a_request_too_large_for_a_frame_is_refused_here(server: Server) -> None
 def test_a_name_that_agentctl_would_read_as_another_is_not_sent(server: Server) -> None:
     with pytest.raises(UsageError, match="not UTF-8"):
         server.mux.open({"op": "put_tar", "path": "/workspace/x\udcff"})
+
+
+def test_what_came_before_a_broken_rule_is_told(server: Server) -> None:
+    seal = Seal(b"server")
+    rows = [(FrameType.RESULT, b'{"a":1}'), (FrameType.HELLO, b"")]
+    wire = b"".join(
+        encode(Frame(kind, int(kind is FrameType.RESULT), payload), seal) for kind, payload in rows
+    )
+    events = server.mux.feed(wire)
+    assert next(events) == Answered(1, {"a": 1})
+    with pytest.raises(FrameError):
+        next(events)
