@@ -13,6 +13,7 @@ from moorage import kube
 from moorage.core.errors import ApiError
 from moorage.core.kinds import CONFIG_MAPS
 from moorage.embedded import EmbeddedCluster
+from moorage.embedded.api.users import Tokens
 
 from .conftest import Asked, config_map
 
@@ -67,6 +68,11 @@ async def test_a_token_ends_with_its_account(ask: Asked) -> None:
     token = await account(ask, "reader", READ)
     await ask("DELETE", "serviceaccounts/reader")
     assert (await ask("GET", "configmaps", token=token)).code == 401
+
+
+async def test_a_token_of_bytes_that_are_no_text_is_nobodys(here: EmbeddedCluster) -> None:
+    tokens = Tokens(here.store, "secret", None, lambda: 0.0)
+    assert tokens.user(b"\xff\xe9".decode("utf-8", "surrogateescape")) is None
 
 
 async def test_an_access_review_answers_what_a_call_would(ask: Asked) -> None:

@@ -64,6 +64,17 @@ def test_a_json_patch_that_does_not_fit_is_refused_whole(operation: Any) -> None
         json_patch({"a": [1, 2]}, [{"op": "add", "path": "/b", "value": 1}, operation])
 
 
+def test_copies_that_double_a_document_end_in_a_refusal_before_memory_does() -> None:
+    doubling = [{"op": "copy", "from": "/a", "path": f"/a/{step}"} for step in range(2, 18)]
+    with pytest.raises(PatchFailed, match="copies exceed"):
+        json_patch({"a": {"0": "x" * 1000}}, doubling)
+
+
+def test_an_index_of_more_digits_than_a_number_may_have_is_no_item() -> None:
+    with pytest.raises(PatchFailed, match="no item"):
+        json_patch({"a": [1, 2]}, [{"op": "remove", "path": "/a/" + "9" * 5000}])
+
+
 CONTAINERS = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]}
 STRATEGIC = {
     "merges an item by its name": (

@@ -99,6 +99,10 @@ async def test_a_version_that_is_forgotten_is_410_inside_the_stream(
     assert [(event["type"], event["object"]["code"]) for event in found] == [("ERROR", 410)]
 
 
+async def test_a_limit_beyond_any_number_is_refused(ask: Asked) -> None:
+    assert (await ask("GET", "configmaps?limit=" + "9" * 5000)).code == 400
+
+
 async def test_a_list_at_a_forgotten_version_is_410_over_http(here: EmbeddedCluster, ask: Asked) -> None:
     version = await make(ask, "a")
     await make(ask, "b")

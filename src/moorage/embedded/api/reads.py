@@ -186,6 +186,8 @@ def _limit(call: Call) -> int:
     text = call.query.get("limit", "0")
     if not text.lstrip("-").isdigit():
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    if len(text) > len("-9223372036854775808"):
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
     return max(int(text), 0)
 
 

@@ -43,7 +43,7 @@ class Tokens:
 
     def user(self, token: str) -> User | None:
         """Whose token it is; None when it is nobody's (any more)."""
-        if hmac.compare_digest(token.encode(), self._admin.encode()):
+        if hmac.compare_digest(token.encode(errors="surrogateescape"), self._admin.encode()):
             return ADMIN
         found = self._db.execute("select * from tokens where hash = ?", (_hash(token),)).fetchone()
         if found is None or found[4] < self._now():
@@ -64,7 +64,7 @@ class Tokens:
 
 
 def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(token.encode(errors="surrogateescape")).hexdigest()
 
 
 class Authorizer:

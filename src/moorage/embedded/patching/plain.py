@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 from moorage.core.kinds import Json
+
+_MOST_COPIED = 3 << 20
+"""Bytes of JSON that the copies of one patch may add up to (kube-apiserver): each may double a document."""
 
 
 class PatchFailed(Exception):
@@ -30,9 +34,14 @@ def json_patch(target: Json, operations: Any) -> Json:
     if not isinstance(operations, list):
         raise PatchFailed("not a list")
     document: Any = copy.deepcopy(target)
+    copied = 0
     for operation in operations:
         if not isinstance(operation, dict) or not isinstance(operation.get("path"), str):
             raise PatchFailed("not an operation")
+        if operation.get("op") == "copy":
+            copied += len(json.dumps(_find(document, _parts(str(operation.get("from", ""))))))
+            if copied > _MOST_COPIED:
+                raise PatchFailed(f"its copies exceed {_MOST_COPIED} bytes")
         document = _apply(document, operation)
     if not isinstance(document, dict):
         raise PatchFailed("no object is left")
@@ -71,7 +80,7 @@ def _parts(pointer: str) -> list[str]:
 
 
 def _index(at: str, length: int) -> int:
-    if not at.isdecimal() or int(at) >= length:
+    if not at.isdecimal() or len(at) > len(str(length)) or int(at) >= length:
         raise PatchFailed(f"no item {at}")
     return int(at)
 
