@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +21,22 @@ def main() -> None:
         targets = importlib.import_module("tests.fuzz.targets").TARGETS
     target = targets[name]
     trial = Trial(target, Path(figures))
-    with tempfile.TemporaryDirectory(prefix="moorage-fuzz-") as scratch:
-        starts = Path(scratch) / "starts"
-        starts.mkdir()
-        for number, data in enumerate(target.starts()):
-            (starts / str(number)).write_bytes(data)
-        words = [
-            sys.argv[0],
-            f"-max_total_time={seconds}",
-            f"-timeout={an_input}",
-            f"-rss_limit_mb={mebibytes}",
-            f"-max_len={target.longest}",
-            f"-artifact_prefix={target.folder}/found-",
-            "-verbosity=0",
-            str(starts),
-        ]
-        atheris.Setup(words, trial.run)
-        atheris.Fuzz()
+    starts = Path(figures).parent / "starts"  # libFuzzer ends this process: its starter cleans up
+    starts.mkdir()
+    for number, data in enumerate(target.starts()):
+        (starts / str(number)).write_bytes(data)
+    words = [
+        sys.argv[0],
+        f"-max_total_time={seconds}",
+        f"-timeout={an_input}",
+        f"-rss_limit_mb={mebibytes}",
+        f"-max_len={target.longest}",
+        f"-artifact_prefix={target.folder}/found-",
+        "-verbosity=0",
+        str(starts),
+    ]
+    atheris.Setup(words, trial.run)
+    atheris.Fuzz()
 
 
 if __name__ == "__main__":
