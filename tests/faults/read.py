@@ -76,8 +76,9 @@ class Swapped(Strike):
         old = store.get(kind, where)
         if old is not None:
             self.hit(call)
+            new = foreign(old, alike=self.rng.random() < 0.5)
             store.remove(kind, where)
-            new = store.put(kind, where, foreign(old, alike=self.rng.random() < 0.5))
+            new = store.put(kind, where, new)
             self.made.append((call.resource, new, old["metadata"]["uid"]))
 
 
@@ -85,7 +86,7 @@ def foreign(old: Json, *, alike: bool) -> Json:
     """An object of the same name and shape, made by somebody else. ``alike``: in all but its nonce."""
     made = copy(old)
     names = ("name", "namespace", "creationTimestamp", *(("labels",) if alike else ()))
-    made["metadata"] = {name: made["metadata"][name] for name in names}
+    made["metadata"] = {name: made["metadata"][name] for name in names if name in made["metadata"]}
     made["metadata"]["uid"] = str(uuid.uuid4())
     made["status"] = {"phase": "Pending"}
     return made

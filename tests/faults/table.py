@@ -16,20 +16,19 @@ NOT_HERE: dict[tuple[str, str], str] = {
         (("get_404_then_200", call) for call in read.GETS),
         "a most-recent read never lags, and no verb allows an old answer",
     ),
-    ("first_conn_only", "get pods/portforward"): "it is the second connection of a verb that fails, and each"
-    " opens one",
-    (
-        "idle_cut",
-        "get pods/portforward",
-    ): "the agents of the script never keep a verb waiting on an open link",
 }
 """(knob, call) pairs that no verb meets in the state machine, and why; each has its story all the same."""
 
 
 ONLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("uid_swap", "get persistentvolumeclaims"): ("rm", "rm --force", "archive"),
+    ("idle_cut", "get pods/portforward"): ("run", "exec", "stop", "pause", "reset", "archive", "rm"),
 }
-"""(knob, call) pairs for these verbs alone: elsewhere a claim that is replaced is a lost workspace."""
+"""(knob, call) pairs for these verbs alone. Elsewhere a claim that is replaced is a lost workspace; and only
+these verbs wait on an open link on which nobody says anything: for a process to end."""
+
+FIRST_CUT: dict[str, str] = {"first_conn_only": "rst"}
+"""Knob → the knob that must cut the connection before: no verb opens a second one unless the first broke."""
 
 
 def allowed(call: str, verb: str) -> list[Knob]:

@@ -18,6 +18,8 @@ from typing import Any
 Frames = Callable[[bytes], None]
 NO_EXIT = None
 TERM = 143
+MOMENT = 1.0
+"""Seconds for which what ends takes to end, and says nothing."""
 
 
 class Refused(Exception):
@@ -39,7 +41,7 @@ class Workspace:
 @dataclass
 class Agentctl:
     """The helper in one container. ``nonce`` None: nothing was delivered, nobody listens. ``quits``: the
-    agent ends by itself, with this code, as soon as it runs. ``count`` numbers the starts of all
+    agent ends by itself, with this code, a moment after its start. ``count`` numbers the starts of all
     agents of its session."""
 
     pod_uid: str
@@ -101,8 +103,17 @@ class Agentctl:
         self.starts.append(start_id)
         self.write(f"start {next(self.count)}\n".encode())
         if self.quits is not None:
-            self.ended(code=self.quits)
+            self.ends_later(self.quits)
         return self.status()
+
+    def ends_later(self, code: int) -> None:
+        """This run of the agent ends in a moment, whoever still listens then."""
+
+        def end(start_id: str = self.start_id) -> None:
+            if start_id == self.start_id:
+                self.ended(code=code)
+
+        asyncio.get_running_loop().call_later(MOMENT, end)
 
     async def until(self, holds: Callable[[], bool]) -> None:
         while not holds():
@@ -148,8 +159,11 @@ async def perform(agent: Agentctl, fence: int, request: Request) -> dict[str, An
                 raise Refused("not_running", "no agent was started")
             return agent.exit
         case "drain":
-            agent.write(b"bye\n" if agent.state == "running" else b"")
-            agent.ended(code=TERM)
+            if agent.state == "running":
+                agent.write(b"bye\n")
+                agent.state = "draining"
+                agent.ends_later(TERM)
+            await agent.until(lambda: agent.state != "draining")
             return agent.exit or {"code": None, "signal": None, "oom": False, "error": ""}
         case "run":
             return await _run(request)
@@ -196,6 +210,7 @@ async def _run(request: Request) -> dict[str, Any]:
     request.say(0, b'{"pid":9}')
     async for _, data in request.bytes_in():
         request.say(1, data)
+    await asyncio.sleep(MOMENT)  # sleep: a command that says nothing for a while; it takes no time here
     request.say(1, b"done\n")
     word = request.asked["spec"]["argv"][-1]
     return {"code": int(word) if word.isdigit() else 0, "signal": None, "oom": False, "error": ""}

@@ -30,7 +30,7 @@ from tests.faults.machine.virtual_time import VirtualLoop
 from tests.faults.machine.walk import Shot, Step, Walk, play, silent
 from tests.faults.machine.world import World
 
-STEPS = 4
+STEPS = (2, 3, 4)
 Tell = Callable[[str], None]
 SHAPES = (
     *(("managed", "image"),) * 7,
@@ -68,7 +68,7 @@ async def one_run(world: World, steering: Steering, rng: random.Random, tell: Te
     walk = Walk(await world.place(), Shape(*rng.choice(SHAPES)), tell=tell)
     try:
         walk.begin()
-        for _ in range(STEPS):
+        for _ in range(rng.choice(STEPS)):
             state = walk.state()
             if state == "none" and walk.steps and rng.random() < 0.5:
                 await walk.do(Step("run -d"))

@@ -12,7 +12,7 @@ from collections import Counter
 from tests.faults.knob import Triple
 from tests.faults.machine.verbs import BY_STATE
 from tests.faults.machine.walk import Shot, Step
-from tests.faults.table import KNOBS, allowed
+from tests.faults.table import FIRST_CUT, KNOBS, allowed
 
 ANY = {call for knob in KNOBS.values() for call in knob.calls}
 """What a verb may call, where its calls were not learned."""
@@ -56,6 +56,8 @@ class Steering:
             self._aimed[state, aim] += 1
             open_[verb].remove(aim)
             shots.append(Shot(aim.knob, aim.call, rng.choice((1, 1, 2, 4))))
+            if before := FIRST_CUT.get(aim.knob):
+                shots.append(Shot(before, aim.call, 1))
         made = self.calls.get((state, verb), ANY)
         any_ = [Shot(t.knob, t.call, 1) for t in sorted(_triples(verb, made))]
         while any_ and (len(shots) < (1 if (state, verb) in self.calls else 4) or rng.random() < MORE):
