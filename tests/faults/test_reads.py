@@ -103,6 +103,17 @@ async def test_an_object_is_swapped_before_or_after_a_read(
     assert told.value.problem.http_status == 409
 
 
+async def test_what_was_swapped_in_is_swapped_too(armed: Armed, client: kube.KubeCluster) -> None:
+    await client.create(PODS, {**POD, "metadata": {"name": "p", "labels": {"a": "b"}}})
+    strike = armed.arm(KNOBS["uid_swap"], RNG, times=6)
+    for _ in range(8):
+        await client.get(PODS, "p")
+    assert isinstance(strike, read.Swapped)
+    uids = [new["metadata"]["uid"] for _, new, _ in strike.made]
+    assert uids[:-1] == [gone for _, _, gone in strike.made][1:]
+    assert len(set(uids)) == 6
+
+
 @pytest.fixture
 def events(here: EmbeddedCluster, raw: aiohttp.ClientSession) -> Events:
     """A watch while a Pod is made and changed twice: its events in short, until one that is awaited or the
@@ -207,6 +218,19 @@ async def test_a_token_is_replaced_at_the_moment_it_is_refused(
     around = _copy(here, tmp_path)
     armed.arm(KNOBS["token_file_rotate"], RNG, call=CONNECT)
     armed.surround(around)
+    client = kube.connect(str(around.kubeconfig), None, "default")
+    assert [event async for event in client.list_all(EVENTS)] == []
+    await client.close()
+
+
+async def test_of_two_that_replace_the_token_one_knows_the_good_one(
+    here: EmbeddedCluster, armed: Armed, tmp_path: Path
+) -> None:
+    around = _copy(here, tmp_path)
+    for _ in range(2):
+        armed.arm(KNOBS["token_file_rotate"], RNG, call=CONNECT)
+    armed.surround(around)
+    armed.undo(around)
     client = kube.connect(str(around.kubeconfig), None, "default")
     assert [event async for event in client.list_all(EVENTS)] == []
     await client.close()
