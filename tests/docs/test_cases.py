@@ -49,7 +49,7 @@ class Row:
     shown: str
 
     @property
-    def tests(self) -> tuple[str, ...]:
+    def named(self) -> tuple[str, ...]:
         return tuple(_NODE.findall(self.shown))
 
 
@@ -88,7 +88,7 @@ def told(row: Row) -> bool:
         return later[1] in ISSUES
     if row.shown.startswith("not applicable"):
         return bool(row.excludes and _ABSENT.match(row.shown))
-    return bool(row.excludes and row.tests) and _NODE.sub("", row.shown).strip(", ") == ""
+    return bool(row.excludes and row.named) and _NODE.sub("", row.shown).strip(", ") == ""
 
 
 def test_few_cases_cannot_exist_here() -> None:
@@ -98,14 +98,14 @@ def test_few_cases_cannot_exist_here() -> None:
 
 def test_every_test_that_is_named_is_collected_for_its_case() -> None:
     """A test whose table names cases (``case N: …``, ``cases N, M: …``) must have one of that number."""
-    nodes, said = collected({test for row in ROWS for test in row.tests})
+    nodes, said = collected({test for row in ROWS for test in row.named})
     assert [fault for row in ROWS for fault in unshown(row, nodes)] == [], said
 
 
 def unshown(row: Row, nodes: set[str]) -> list[str]:
     """What the row names and pytest did not collect."""
     faults = []
-    for test in row.tests:
+    for test in row.named:
         forms = [node.removeprefix(test) for node in nodes if node.partition("[")[0] == test]
         tables = [form for form in forms if form.startswith("[case")]
         if not forms:

@@ -77,7 +77,7 @@ Script: TypeAlias = Sequence[tuple[float, Step]]
 async def play(script: Script, kubelet: Kubelet) -> None:
     """All of it, in its time."""
     for seconds, step in script:
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds)  # sleep: in virtual time, it is the script
         if (rest := step(kubelet)) is not None:
             await rest
 

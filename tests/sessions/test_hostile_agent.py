@@ -82,7 +82,7 @@ async def test_an_agentctl_that_drips_output_after_the_end_is_not_listened_to_fo
         nonlocal dripped
         for dripped in range(DRIPS):
             yield Output(offset + dripped, b".")
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0.001)  # sleep: what the agent does, not what is waited for
 
     monkeypatch.setattr(FakeLink, "output", drip)
     monkeypatch.setattr(output, "QUIET", 0.3)

@@ -68,4 +68,4 @@ async def test_case_187_a_wish_during_a_slow_stop_is_carried_out_after_it(
 async def recorded(stage: Stage, number: int) -> None:
     """Until the wish of that number is on record; launch and stop were the first two."""
     while (await stage.record()).intent.number < number:  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # sleep: between two looks at the record

@@ -56,6 +56,7 @@ async def test_several_new_folders_opened_at_once_each_get_their_tables(tmp_path
     stores = await asyncio.gather(*(open_store(tmp_path / str(number)) for number in range(4)))
     for store in stores:
         await store.sessions.add(a_session())
+        assert len(await store.sessions.ids()) == 1
         await store.close()
 
 

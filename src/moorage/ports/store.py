@@ -129,8 +129,8 @@ class Leases(Protocol):
     """One owner per session, judged by database time."""
 
     async def acquire(self, session_id: str, owner: Owner, *, ttl: float = 15.0) -> Lease | None:
-        """None while a lease lives, be it of another task of this process. A dead owner on this very host (pid
-        gone, or reused) is replaced at once; any other once its lease ran out."""
+        """None while a lease lives, be it of another task of this process. A dead owner on this very host
+        (pid gone, or reused) is replaced at once; any other once its lease ran out."""
 
     async def renew(self, lease: Lease, *, ttl: float = 15.0) -> bool:
         """False when it was lost."""
