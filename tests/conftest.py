@@ -68,6 +68,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item, tier in tiers.items() if not tier]
         return
+    if os.environ.get(testrun.VERSION):
+        chosen = [i for i, tier in tiers.items() if tier == "cluster" and not i.get_closest_marker("newest")]
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
+        return
     own = not os.environ.get(testrun.KUBECONFIG)
     for item, tier in tiers.items():
         if tier == "node" and own and os.geteuid():

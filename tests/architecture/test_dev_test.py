@@ -27,6 +27,7 @@ def checkout(tmp_path: Path) -> Path:
         ("tests/core -k plan", {}, ["pytest"]),
         ("--mutants", {}, ["mutants"]),
         ("--mutants delete-without-uid", {}, ["mutants"]),
+        ("--kubernetes 1.32", {}, ["pytest on Kubernetes 1.32"]),
         ("--faults 5000", {}, ["faults in the embedded cluster", "faults on the way to a real one"]),
         ("", CI, ["check", "go test", "mutants", "pytest"]),
         ("tests/core", CI, ["pytest"]),

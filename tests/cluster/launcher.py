@@ -43,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
     up.add_argument(
         "--kwok", type=int, default=None, metavar="N", help="fake amd64 nodes, plus one arm64 (0)"
     )
+    up.add_argument(
+        "--kubernetes", default="", metavar="V", help="version of the control plane, such as 1.32"
+    )
     up.add_argument("--owner", type=int, default=0, metavar="PID", help="the test run it belongs to")
     up.add_argument("--dry-run", action="store_true", help="only say what would be created")
     for sub in (up, command("build", "compile the programs and print their folder")):
@@ -116,7 +119,7 @@ def _up(cluster: Cluster, args: argparse.Namespace) -> None:
         lifecycle.announce(cluster, nodes, kwok)
         return
     try:
-        current = lifecycle.up(cluster, nodes, kwok, args.owner)
+        current = lifecycle.up(cluster, nodes, kwok, args.owner, args.kubernetes)
     except (Failure, Died):
         if Cluster(cluster.dir).exists:
             say(f"not complete: `./dev cluster down --dir {cluster.dir}` removes what was made")

@@ -53,6 +53,8 @@ def main() -> int:
     environment = {**os.environ, "MOORAGE_TEST_CLUSTER": "1"} if options.cluster else dict(os.environ)
     if options.faults:
         environment["MOORAGE_FAULT_RUNS"] = options.faults
+    if options.kubernetes:
+        environment["MOORAGE_TEST_KUBERNETES"] = options.kubernetes
     codes = [run(part, environment) for part in chosen]
     for part, code in zip(chosen[:-1], codes[:-1], strict=True):
         if code != 0:
@@ -84,11 +86,14 @@ def have_kubectl() -> bool:
 
 
 def parts(options: Options, root: Path, *, kubectl: bool = False) -> list[Part]:
-    """Words for pytest mean: only pytest. ``--mutants`` and ``--faults`` mean: only these."""
+    """Words for pytest mean: only pytest. ``--mutants``, ``--faults`` and ``--kubernetes`` mean: only
+    these."""
     if options.mutants:
         return [mutants(options)]
     if options.faults:
         return faults(options)
+    if options.kubernetes:
+        return [of_version(options)]
     if options.pytest:
         return [pytest(options)]
     chosen = []
@@ -126,6 +131,12 @@ def mutants(options: Options) -> Part:
     names = (options.mutant,) if options.mutant else ()
     cluster = ("--cluster",) if options.cluster else ()
     return Part("mutants", (sys.executable, "-m", "tools.mutants", *cluster, *names))
+
+
+def of_version(options: Options) -> Part:
+    """Tier 3, with a control plane of another version."""
+    words = (sys.executable, "-m", "pytest", *at_once(), "--cluster", *options.pytest)
+    return Part(f"pytest on Kubernetes {options.kubernetes}", words)
 
 
 def faults(options: Options) -> list[Part]:

@@ -38,6 +38,8 @@ class State:
     pids: dict[str, tuple[int, str]] = field(default_factory=dict)
     second_server: bool = False
     owner: tuple[int, str] | None = None
+    others: dict[str, str] = field(default_factory=dict)
+    """Programs of another version than the rest: name and path."""
 
 
 class Cluster:
@@ -155,7 +157,7 @@ class Cluster:
             return
         words = [str(word) for word in argv]
         if not words[0].startswith("/"):
-            words[0] = str(self.bin / words[0])
+            words[0] = self.state.others.get(words[0], str(self.bin / words[0]))
         if node:
             # Not `ip netns exec`: that remounts /sys and hides the cgroups.
             words = ["nsenter", f"--net=/run/netns/{self.netns(node)}", *words]

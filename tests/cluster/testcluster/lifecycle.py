@@ -19,6 +19,7 @@ from .kwok import up_kwok
 from .node import up_node
 from .requirements import require_root
 from .shell import Failure, born_at, cache_root, exclusive, say
+from .versions import control_plane
 
 PORTS = ("api", "etcd", "peer", "api2", "kwok")
 SECOND = server_name(2)
@@ -37,20 +38,22 @@ def announce(cluster: Cluster, nodes: int, kwok: int) -> None:
         say(f"  - {line}")
 
 
-def up(cluster: Cluster, nodes: int, kwok: int, owner: int = 0) -> Cluster:
+def up(cluster: Cluster, nodes: int, kwok: int, owner: int = 0, version: str = "") -> Cluster:
     """Start what is not running and return the cluster as it is now.
 
-    `owner` is a pid whose death makes the cluster stale (see `stale`). Raises Failure when the
-    cluster exists with another number of nodes, or when the machine lacks something.
+    `owner` is a pid whose death makes the cluster stale (see `stale`); `version` that of a new cluster's
+    control plane. Raises Failure when the cluster exists with another number of nodes, or when the machine
+    lacks something.
     """
     require_root(nodes)
     announce(cluster, nodes, kwok)
     folder = build(bool(nodes))
     if nodes:
         build_images(folder)
+    others = control_plane(version)
     with _locked(cluster) as current:
         if not current.exists:
-            _begin(current, folder, nodes, kwok, owner)
+            _begin(current, folder, nodes, kwok, owner, others)
         elif current.state.nodes != nodes:
             have = f"{current.state.nodes} node(s)" if current.state.nodes else "a control plane only"
             raise Failure(f"{current.dir} is already up with {have}. Run down first, or use another --dir")
@@ -60,7 +63,7 @@ def up(cluster: Cluster, nodes: int, kwok: int, owner: int = 0) -> Cluster:
         return current
 
 
-def _begin(cluster: Cluster, folder: Path, nodes: int, kwok: int, owner: int) -> None:
+def _begin(cluster: Cluster, folder: Path, nodes: int, kwok: int, owner: int, others: dict[str, str]) -> None:
     """Choose network and ports and record them; one cluster at a time, so that two never choose the same."""
     if cluster.dir.exists() and any(cluster.dir.iterdir()):
         raise Failure(
@@ -70,6 +73,7 @@ def _begin(cluster: Cluster, folder: Path, nodes: int, kwok: int, owner: int) ->
     with exclusive(cache_root() / "locks" / "host", "another cluster chooses its network; waiting for it"):
         state = State(str(folder), nodes, kwok, free_net(cluster) if nodes else 0, free_ports(PORTS))
         state.owner = (owner, born_at(owner)) if owner else None
+        state.others = others
         cluster.begin(state)
         if nodes:
             up_bridge(cluster)

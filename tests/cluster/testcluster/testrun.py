@@ -26,6 +26,7 @@ from .shell import Failure, exclusive, run, wait_for
 
 KUBECONFIG = "MOORAGE_TEST_KUBECONFIG"  # test against this cluster, whatever it is
 CLUSTER_DIR = "MOORAGE_TEST_CLUSTER_DIR"  # use, or start and leave, the cluster in this folder
+VERSION = "MOORAGE_TEST_KUBERNETES"  # of the control plane of the run's own cluster; it has no real node then
 KEEP = "MOORAGE_KEEP_CLUSTER"  # "1": leave the run's own cluster up
 RUN_DIR = "MOORAGE_TEST_RUN_DIR"  # set by the first process of a run: "PID:FOLDER"
 PREFIX = "moorage-t"
@@ -106,23 +107,25 @@ def acquire(nodes: int) -> RealCluster:
     if given := os.environ.get(CLUSTER_DIR):
         return _up(Path(given), nodes, owned=False)
     common = Cluster(default_dir())
-    if lifecycle.healthy(common) and common.state.nodes >= nodes and common.state.kwok:
+    version = os.environ.get(VERSION, "")
+    if not version and lifecycle.healthy(common) and common.state.nodes >= nodes and common.state.kwok:
         return _in_use(common)
     pid, _, folder = os.environ[RUN_DIR].partition(":")
     with exclusive(Path(f"{folder}.lock"), "another process of this run starts the cluster; waiting for it"):
         sweep()
-        cluster = _up(Path(folder), nodes, owned=True, owner=pid)
+        cluster = _up(Path(folder), nodes, owned=True, owner=pid, version=version)
     Path(f"{folder}.lock").unlink(missing_ok=True)
     return cluster
 
 
-def _up(folder: Path, nodes: int, *, owned: bool, owner: str = "") -> RealCluster:
+def _up(folder: Path, nodes: int, *, owned: bool, owner: str = "", version: str = "") -> RealCluster:
     cluster = Cluster(folder)
     if not lifecycle.healthy(cluster):
         # An existing cluster is repaired as it is; its number of nodes cannot change.
         wanted = cluster.state.nodes if cluster.exists else nodes
         size = ("--nodes", str(wanted)) if wanted else ("--control-plane-only",)
-        launch("up", "--dir", folder, *size, "--kwok", str(KWOK), *(("--owner", owner) if owned else ()))
+        whose = ("--owner", owner) if owned else ()
+        launch("up", "--dir", folder, *size, "--kwok", str(KWOK), *whose, "--kubernetes", version)
         cluster = Cluster(folder)
     if cluster.state.nodes < nodes:
         raise Failure(

@@ -14,9 +14,9 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .build import HERE
+from .build import HERE, KUBERNETES
 from .requirements import go_command
-from .shell import cache_root, exclusive, go_environment, run, say
+from .shell import Failure, cache_root, exclusive, go_environment, run, say
 
 VERSIONS = HERE / "versions"
 
@@ -31,9 +31,31 @@ class Other:
     package: str = "."
 
 
+CONTROL_PLANE = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+OLDEST = "1.32"
+"""The oldest Kubernetes that is supported. The newest is the cluster's own, ``build.KUBERNETES``."""
+
 OTHERS: dict[str, Other] = {
     "kubectl-1.32": Other("kubectl-1.32", "kubectl", "1.32.13"),
+    **{
+        f"{program}-{OLDEST}": Other(
+            f"kubernetes-{OLDEST}", program, "1.32.13", f"k8s.io/kubernetes/cmd/{program}"
+        )
+        for program in CONTROL_PLANE
+    },
 }
+
+
+def control_plane(version: str) -> dict[str, str]:
+    """Path of each program of a control plane of that version, such as "1.32"; none for the cluster's own.
+
+    Raises Failure for a version that is not pinned here.
+    """
+    if version in ("", KUBERNETES, KUBERNETES.rpartition(".")[0]):
+        return {}
+    if any(f"{program}-{version}" not in OTHERS for program in CONTROL_PLANE):
+        raise Failure(f"no control plane of Kubernetes {version}: there are {OLDEST} and {KUBERNETES}")
+    return {program: str(built(f"{program}-{version}")) for program in CONTROL_PLANE}
 
 
 def key(name: str) -> str:

@@ -24,6 +24,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.newest  # an older server drops what it does not know, and that is told
 @pytest.mark.cluster
 async def test_of_what_the_server_fills_in_or_writes_otherwise_nothing_is_told(
     kubeconfig: Path, namespace: str

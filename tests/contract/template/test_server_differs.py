@@ -122,6 +122,7 @@ def unexplained(difference: Difference) -> set[str]:
     return set(difference.codes) - {row["code"] for row in rows}
 
 
+@pytest.mark.newest
 @pytest.mark.cluster
 async def test_where_check_and_server_differ_the_table_says_why(
     embedded: Threaded | None, kubeconfig: Path, namespace: str, tmp_path: Path

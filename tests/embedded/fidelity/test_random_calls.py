@@ -20,7 +20,7 @@ from .masks import Masks
 from .scripts import scripts
 from .sides import Run, Step
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.newest]
 DEEPER = os.environ.get("MOORAGE_EXAMPLES", "")
 """How many scripts, and a failing one is made shorter. Which ones is told by MOORAGE_SEED."""
 

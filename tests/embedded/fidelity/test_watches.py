@@ -12,7 +12,7 @@ from .conftest import Pair
 from .masks import Masks, left_out
 from .sides import Side, Step
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.newest]
 MERGE = "application/merge-patch+json"
 STEP = Step("GET", "configmaps")
 
