@@ -14,11 +14,13 @@ from moorage.core.wire.exec import UNTOLD
 _NOT_STARTED = (126, 127)
 """Of a shell, and of runtimes: the program cannot be run, or is not there."""
 _BY_SIGNAL = 128
-_BETWEEN_STARTS = re.compile(
-    r"task \S+ not found|no running task|container not found|container (?:is )?not running"
-    r"|in CONTAINER_[A-Z]+ state|cannot exec in a (?:stopped|deleted)|process already finished|ttrpc: closed"
+_CANNOT_START = re.compile(
+    r"no such file or directory|executable file not found|permission denied|operation not permitted"
+    r"|exec format error|(?:not|is) a directory|unable to find (?:user|group)",
+    re.IGNORECASE,
 )
-"""How containerd and runc say that the container ended under the exec."""
+"""How the kernel and the runtimes say that a program of the image does not start, whenever it is tried. What
+else a runtime says is of the moment, in ever new words: most often the container ended under the exec."""
 
 
 def exec_ended(said: str, code: int | None) -> MoorageError:
@@ -37,7 +39,7 @@ def cut_short(code: int | None, reason: str, errors: str) -> bool:
     """Whether a script of ours, which says how it went whichever way it goes, did not come to say it: the
     stream was cut, its output got lost, or its container was killed. Another try may do better."""
     if code is None:
-        return reason in UNTOLD or _BETWEEN_STARTS.search(errors) is not None
+        return reason in UNTOLD or (bool(errors) and not _CANNOT_START.search(errors))
     if code == 0 or code > _BY_SIGNAL:
         return True
     return code not in _NOT_STARTED and not errors

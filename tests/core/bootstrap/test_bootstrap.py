@@ -122,7 +122,7 @@ ANSWERS = {
 def test_each_way_an_upload_fails_has_a_category_and_a_hint(output: str) -> None:
     category, hint = "", "none is needed"
     try:
-        read_install_answer(output, "what stderr said")
+        read_install_answer(output, "what stderr said", 1, "NonZeroExitCode")
     except MoorageError as error:
         category, hint = error.details["category"], error.hint
     assert category == ANSWERS[output]

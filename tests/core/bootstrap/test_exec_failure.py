@@ -41,6 +41,8 @@ def test_the_rest_is_tried_again(said: str) -> None:
         (None, "InternalError", ENDED.format("task 44dc65 not found"), True),
         (None, "InternalError", ENDED.format("cannot exec in a stopped container"), True),
         (None, "InternalError", "container is in CONTAINER_EXITED state", True),
+        (None, "InternalError", ENDED.format("container not created: not found"), True),
+        (None, "InternalError", ENDED.format('exec: "sh": executable file not found in $PATH'), False),
         (None, "InternalError", ENDED.format('exec: "/bin/sh": no such file or directory'), False),
         (0, "", "", True),  # it says how it went before it ends well
         (0, "", "a banner", True),
