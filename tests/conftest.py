@@ -44,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--cluster") or os.environ.get("CI") == "true":
         os.environ[ASKED] = "1"  # the workers of pytest-xdist and the table of skips read it here
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a run that is ended takes its cluster down
+    # A run in the background of a script begins with Ctrl-C ignored, and so would all that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--embedded"):
         os.environ[EMBEDDED] = "1"
     if config.getoption("--plain"):
