@@ -21,7 +21,7 @@ r=$(cat runs 2>/dev/null || echo 0); r=$((r + 1)); echo $r > runs.new; mv runs.n
 i=0
 trap 'echo "end $r $i"; exit 0' TERM
 while :; do
-  i=$((i + 1)); echo "$r $i {FILLER}"
+  echo "$r $((i += 1)) {FILLER}"
   [ $((i % 40)) -gt 20 ] || {{ sleep 0.2 & wait $!; }}
 done""",
 )
