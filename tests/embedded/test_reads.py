@@ -13,7 +13,7 @@ import pytest
 
 from moorage.embedded import EmbeddedCluster
 
-from .conftest import MERGE, Asked, config_map
+from .conftest import MERGE, Asked, config_map, pod
 
 Events = AsyncIterator[dict[str, Any]]
 
@@ -99,8 +99,60 @@ async def test_a_version_that_is_forgotten_is_410_inside_the_stream(
     assert [(event["type"], event["object"]["code"]) for event in found] == [("ERROR", 410)]
 
 
-async def test_a_limit_beyond_any_number_is_refused(ask: Asked) -> None:
-    assert (await ask("GET", "configmaps?limit=" + "9" * 5000)).code == 400
+NUMBERS = (
+    "configmaps?limit=",
+    "configmaps?timeoutSeconds=",
+    "configmaps?watch=true&timeoutSeconds=",
+    "pods/a/log?tailLines=",
+    "pods/a/log?limitBytes=",
+    "pods/a/log?sinceSeconds=",
+)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("²", "invalid syntax"),
+        ("٣", "invalid syntax"),
+        ("--1", "invalid syntax"),
+        ("1_0", "invalid syntax"),
+        ("", "invalid syntax"),
+        ("9223372036854775808", "value out of range"),
+        ("9" * 5000, "value out of range"),
+    ],
+    ids=["superscript", "arabic", "two signs", "underscore", "nothing", "64 bits", "5000 digits"],
+)
+async def test_a_number_of_a_query_that_is_none_is_refused_in_go_s_words(
+    ask: Asked, number: str, text: str, why: str
+) -> None:
+    await ask("POST", "pods", pod("a"))
+    refused = await ask("GET", number + text)
+    assert (refused.code, refused.reason) == (400, "BadRequest")
+    assert refused.body["message"] == f'strconv.ParseInt: parsing "{text}": {why}'
+
+
+async def test_the_grace_of_a_delete_is_read_alike(ask: Asked) -> None:
+    await ask("POST", "pods", pod("a"))
+    for text in ("²", "9" * 5000):
+        assert (await ask("DELETE", f"pods/a?gracePeriodSeconds={text}")).code == 400
+    assert (await ask("DELETE", "pods/a", {"gracePeriodSeconds": 2**63})).code == 400
+    assert (await ask("DELETE", "pods/a", b'{"gracePeriodSeconds": 1e400}')).code == 400
+
+
+@pytest.mark.parametrize("text", ["²", "+1", "18446744073709551616", "9" * 5000])
+async def test_a_version_that_is_no_number_is_refused(ask: Asked, text: str) -> None:
+    refused = await ask("GET", f"configmaps?resourceVersion={text.replace('+', '%2B')}")
+    assert refused.code == 400
+    assert refused.body["message"].startswith("invalid resource version: resourceVersion: Invalid value: ")
+
+
+async def test_a_pod_may_have_all_the_time_of_the_world_to_end(here: EmbeddedCluster, ask: Asked) -> None:
+    await ask("POST", "pods", pod("a", nodeName="elsewhere"))
+    longest = 2**63 - 1
+    ending = await ask("DELETE", f"pods/a?gracePeriodSeconds={longest}")
+    assert ending.code == 200
+    assert ending.body["metadata"]["deletionTimestamp"] == "9999-12-31T23:59:59Z"
 
 
 async def test_a_list_at_a_forgotten_version_is_410_over_http(here: EmbeddedCluster, ask: Asked) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 
 import pytest
 
@@ -167,6 +168,59 @@ async def test_a_body_that_cannot_be_is_refused(
     before = here.store.version
     assert (await ask("POST", "configmaps", body)).code == code
     assert here.store.version == before
+
+
+LONE = {  # the bytes of a value, and what Go's JSON decoder makes of them
+    "half a pair": (rb"\ud800", "\ufffd"),
+    "the other half": (rb"a\udfffb", "a\ufffdb"),
+    "a pair after a half": (rb"\uD800\ud83d\uDE00", "\ufffd\U0001f600"),
+    "no escape at all": (rb"\\ud800", "\\ud800"),
+    "bytes of half a pair": (b"\xed\xa0\x80", "\ufffd" * 3),
+    "half a character": (b"\xe2\x82", "\ufffd" * 2),
+}
+
+
+@pytest.mark.parametrize(("text", "read"), LONE.values(), ids=LONE.keys())
+async def test_text_that_is_no_unicode_is_replaced_as_go_does(ask: Asked, text: bytes, read: str) -> None:
+    data = b'"data": {"a": "' + text + b'"}'
+    made = await ask("POST", "configmaps", b'{"metadata": {"name": "a"}, ' + data + b"}")
+    assert (made.code, made.body["data"]) == (201, {"a": read})
+    await ask("POST", "configmaps", config_map("b"))
+    apply = b'{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, ' + data + b"}"
+    for method, body, content_type in (
+        ("PUT", b'{"metadata": {"name": "b"}, ' + data + b"}", "application/json"),
+        ("PATCH", b'[{"op": "add", "path": "/data", "value": {"a": "' + text + b'"}}]', JSON_PATCH),
+        ("PATCH", b"{" + data + b"}", MERGE),
+        ("PATCH", b"{" + data + b"}", STRATEGIC),
+        ("PATCH", apply, APPLY),
+    ):
+        query = "?fieldManager=me&force=true" if content_type == APPLY else ""
+        done = await ask(method, f"configmaps/b{query}", body, content_type)
+        assert (done.code, done.body.get("data")) == (200, {"a": read}), content_type
+    uid = b'{"preconditions": {"uid": "' + text + b'"}}'
+    assert (await ask("DELETE", "configmaps/b", uid)).code == 409
+
+
+async def test_yaml_with_half_a_pair_is_refused(ask: Asked) -> None:
+    body = b'metadata: {name: a}\ndata: {a: "\\ud800"}\n'
+    assert (await ask("POST", "configmaps", body, "application/yaml")).code == 400
+
+
+async def test_a_client_whose_name_is_no_unicode_may_write(here: EmbeddedCluster) -> None:
+    port = int(here.address.rpartition(":")[2])
+    context = ssl.create_default_context(cadata=here.identity.authority)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    body = b'{"metadata": {"name": "a"}, "data": {"b": "c"}}'
+    head = (
+        "POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        f"Authorization: Bearer {here.identity.token}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\nUser-Agent: "
+    )
+    writer.write(head.encode() + b"me\xff/1\r\n\r\n" + body)
+    answer = await reader.read()
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 201 ")
+    assert '"manager":"me\ufffd"'.encode() in answer
 
 
 async def test_strict_validation_names_unknown_and_repeated_fields(ask: Asked) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import aiohttp
 
 from moorage.core.kinds import MUTATING_WEBHOOKS, NAMESPACES, Json
+from moorage.embedded.api.bodies import NotJson, read_json
 from moorage.embedded.api.calls import Call
 from moorage.embedded.patching.plain import PatchFailed, json_patch
 from moorage.embedded.refusal import Refusal, internal
@@ -79,8 +80,8 @@ class Webhooks:
         if not response.get("patch"):
             return draft
         try:
-            return json_patch(draft, json.loads(base64.b64decode(response["patch"])))
-        except (PatchFailed, ValueError) as error:
+            return json_patch(draft, read_json(base64.b64decode(response["patch"])))
+        except (PatchFailed, NotJson, ValueError) as error:
             raise internal(f"Internal error occurred: webhook {name}: {error}") from error
 
 

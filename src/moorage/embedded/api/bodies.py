@@ -5,7 +5,9 @@ Called by the API's handlers.
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -27,6 +29,11 @@ _JSON = frozenset({"", "application/json", "*/*"})
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _YAML = "application/yaml"
 _GO_TYPES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+_EACH_BYTE = "moorage.each-byte"
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 encode = msgspec.json.Encoder().encode
 
 
@@ -64,7 +71,7 @@ class NotJson(Exception):
 def read_json(body: bytes) -> Any:
     """JSON that remembers repeated keys. Raises NotJson."""
     try:
-        return json.loads(body, object_pairs_hook=_pairs, parse_constant=_no_number)
+        return json.loads(_text(body), object_pairs_hook=_pairs, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         if error.pos >= len(error.doc.rstrip()):
             raise NotJson("unexpected end of JSON input") from None
@@ -72,6 +79,21 @@ def read_json(body: bytes) -> Any:
         raise NotJson(found) from None
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error)) from None
+
+
+def _text(body: bytes) -> str:
+    """UTF-8 as Go's JSON decoder takes it: U+FFFD for each byte that is none, and for each half of a
+    surrogate pair without the other (https://pkg.go.dev/encoding/json#Unmarshal)."""
+    text = body.decode("utf-8", _EACH_BYTE)
+    return _ESCAPE.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return "\ufffd" * (error.end - error.start), error.end
+
+
+codecs.register_error(_EACH_BYTE, _replaced)
 
 
 def unrecognized(kind: str, why: str) -> Refusal:

@@ -11,6 +11,7 @@ from typing import Any
 from moorage.core.kinds import Json
 from moorage.embedded.api.bodies import go_type, read_body
 from moorage.embedded.api.calls import Call, is_true
+from moorage.embedded.api.numbers import INT64, query_int
 from moorage.embedded.refusal import Fault, bad_request, invalid_options
 from moorage.embedded.registry.meta import bad, forbidden_field, required, unsupported
 from moorage.embedded.registry.write import DeleteOptions, Write, read_delete_options
@@ -92,19 +93,18 @@ def _of_body(given: Any) -> Json:
         raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{scheme}"')
     for name, (wanted, told) in _TYPES.items():
         value = given.get(name)
+        where = f"Go struct field DeleteOptions.{name} of type {told}"
         if value is not None and type(value) is not wanted:
-            where = f"Go struct field DeleteOptions.{name} of type {told}"
             raise bad_request(f"json: cannot unmarshal {go_type(value)} into {where}")
+        if type(value) is int and value not in INT64:
+            raise bad_request(f"json: cannot unmarshal number {value} into {where}")
     return given
 
 
 def _of_query(query: dict[str, str]) -> Json:
     given: Json = {}
     if "gracePeriodSeconds" in query:
-        text = query["gracePeriodSeconds"]
-        if not text.removeprefix("-").isdecimal():
-            raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-        given["gracePeriodSeconds"] = int(text)
+        given["gracePeriodSeconds"] = query_int(query["gracePeriodSeconds"])
     if "propagationPolicy" in query:
         given["propagationPolicy"] = query["propagationPolicy"]
     if "orphanDependents" in query:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from moorage.core.kinds import Json
 
 MAGIC = b"k8s\x00"
+_LAST_SECOND = 253402300799  # the end of the year 9999
 # A type a line: its name, then number:field:type. Types: s text, i number, b boolean, y bytes (base64 in
 # JSON), t time, q quantity, else a type of this table; [] a list, {} a map of text to it. From the
 # generated.proto files of the Kubernetes API.
@@ -86,7 +87,7 @@ def decode(body: bytes) -> Json:
         raise NotProtobuf("not a Kubernetes protobuf message")
     envelope = dict(_fields(body[len(MAGIC) :]))
     type_meta = dict(_fields(_bytes(envelope.get(1, b""))))
-    api_version, kind = (_bytes(type_meta.get(at, b"")).decode() for at in (1, 2))
+    api_version, kind = (_bytes(type_meta.get(at, b"")).decode("utf-8", "replace") for at in (1, 2))
     if kind not in _types():
         raise NotProtobuf(f"protobuf is not taken for {kind}, only JSON and YAML")
     return {"apiVersion": api_version, "kind": kind, **_message(_bytes(envelope.get(2, b"")), kind)}
@@ -101,7 +102,7 @@ def _message(data: bytes, type_name: str) -> Json:
             continue
         if field.container == "{}":
             entry = dict(_fields(_bytes(value)))
-            key = _bytes(entry.get(1, b"")).decode()
+            key = _bytes(entry.get(1, b"")).decode("utf-8", "replace")
             result.setdefault(field.name, {})[key] = _value(entry.get(2, b""), field.kind)
         elif field.container == "[]":
             result.setdefault(field.name, []).append(_value(value, field.kind))
@@ -126,13 +127,13 @@ def _value(value: int | bytes, kind: str) -> Any:
         case "t":
             return _time(_bytes(value))
         case "q":
-            return _bytes(dict(_fields(_bytes(value))).get(1, b"0")).decode()
+            return _bytes(dict(_fields(_bytes(value))).get(1, b"0")).decode("utf-8", "replace")
     return _message(_bytes(value), kind)
 
 
 def _time(data: bytes) -> str | None:
     seconds = dict(_fields(data)).get(1)
-    if not isinstance(seconds, int) or seconds >= 1 << 62:
+    if not isinstance(seconds, int) or seconds > _LAST_SECOND:
         return None
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

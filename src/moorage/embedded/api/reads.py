@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from moorage.core.kinds import Json
 from moorage.embedded.api.bodies import metadata_only
 from moorage.embedded.api.calls import Call
+from moorage.embedded.api.numbers import NotNumber, parse_uint, query_int
 from moorage.embedded.api.tables import table
 from moorage.embedded.refusal import (
     Refusal,
@@ -83,14 +84,13 @@ def asked_version(call: Call) -> int | None:
     text = call.query.get("resourceVersion", "")
     if not text:
         return None
-    if not text.isascii() or not text.isdigit():
-        what = (
-            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
-        if call.verb == "list":
-            raise bad_request(f"invalid resource version: {what}")
-        raise internal(what, "")
-    return int(text)
+    try:
+        return parse_uint(text)
+    except NotNumber as error:
+        what = f'resourceVersion: Invalid value: "{text}": {error}'
+    if call.verb == "list":
+        raise bad_request(f"invalid resource version: {what}")
+    raise internal(what, "")
 
 
 def read_one(store: Store, kind: Kind, call: Call, stale: int | None) -> Json:
@@ -112,6 +112,7 @@ def read_one(store: Store, kind: Kind, call: Call, stale: int | None) -> Json:
 def read_list(store: Store, kind: Kind, call: Call, shape: Shape, stale: int | None) -> Json:
     """A list or one page of it. ``stale``: as of that version. Raises Refusal 400, 410, 422 or 504."""
     limit = _limit(call)
+    timeout_seconds(call)  # which ends no list here, but has to be a number
     _check_options(call)
     matches = selected(kind, call)
     token = call.query.get("continue", "")
@@ -183,12 +184,12 @@ def _at(store: Store, kind: Kind, version: int, after: str) -> list[Json]:
 
 
 def _limit(call: Call) -> int:
-    text = call.query.get("limit", "0")
-    if not text.lstrip("-").isdigit():
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    if len(text) > len("-9223372036854775808"):
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
-    return max(int(text), 0)
+    return max(query_int(call.query.get("limit", "0")), 0)
+
+
+def timeout_seconds(call: Call) -> int:
+    """``timeoutSeconds`` of a list or a watch; 0 when it is not given. Raises Refusal 400."""
+    return query_int(call.query.get("timeoutSeconds", "0"))
 
 
 def _start(obj: Json) -> str:
@@ -205,7 +206,7 @@ def _read_token(token: str) -> tuple[int, str]:
     try:
         found = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         return int(found["rv"]), str(found["start"])
-    except (ValueError, KeyError, TypeError, binascii.Error) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, binascii.Error) as error:
         raise _bad_token(str(error)) from None
 
 

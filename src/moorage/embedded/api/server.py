@@ -67,7 +67,7 @@ class ApiServer:
             unquote(request.rel_url.raw_path),
             dict(request.query),
             self._user(request) or _ANONYMOUS,
-            request.headers.get("User-Agent", ""),
+            _text(request.headers.get("User-Agent", "")),
         )
         body = b""
         try:
@@ -234,7 +234,8 @@ class ApiServer:
             return user
         if "system:masters" not in user.groups:
             return None
-        return User(name, (*request.headers.getall("Impersonate-Group", ()), "system:authenticated"))
+        groups = map(_text, request.headers.getall("Impersonate-Group", ()))
+        return User(_text(name), (*groups, "system:authenticated"))
 
     def _authorize(self, call: Call, kind: Kind | None) -> None:
         if self._authorizer.allowed(call):
@@ -267,6 +268,11 @@ async def _body(request: web.BaseRequest) -> bytes:
         if size > LIMIT:
             raise too_large()
     return b"".join(parts)
+
+
+def _text(header: str) -> str:
+    """A header's value with U+FFFD for bytes that are no UTF-8: it may be stored, and is answered as JSON."""
+    return header.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _object_or_none(body: bytes) -> Any:

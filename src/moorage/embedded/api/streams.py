@@ -17,6 +17,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from multidict import MultiMapping
 
 from moorage.core.kinds import Json
+from moorage.embedded.api.numbers import NotNumber, parse_uint, query_int
 from moorage.embedded.faults import Dropped, HungUp, StreamFaults
 from moorage.embedded.refusal import Refusal, bad_request
 from moorage.embedded.seam import ByteStream, ExecExit, ExecSession, LogOptions, Node, NodeError
@@ -203,8 +204,11 @@ def exit_status(ended: ExecExit) -> Json:
 def asked_ports(query: MultiMapping[str]) -> list[int]:
     """The ports of a port-forward. Raises Refusal 400."""
     texts = [part for text in query.getall("ports", []) for part in text.split(",")]
-    ports = [int(text) for text in texts if text.isascii() and text.isdigit() and 0 < int(text) < 65536]
-    if not ports or len(ports) != len(texts):
+    try:
+        ports = [parse_uint(text) for text in texts]
+    except NotNumber:
+        raise bad_request("invalid port") from None
+    if not ports or not all(0 < port < 65536 for port in ports):
         raise bad_request('query parameter "ports" is required' if not texts else "invalid port")
     return ports
 
@@ -270,16 +274,14 @@ def log_options(query: MultiMapping[str], now: float) -> LogOptions:
     numbers: dict[str, int | None] = {}
     for name in ("tailLines", "limitBytes", "sinceSeconds"):
         text = query.get(name)
-        if text is not None and not text.lstrip("-").isdigit():
-            raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-        numbers[name] = int(text) if text is not None else None
+        numbers[name] = query_int(text) if text is not None else None
     since: float | None = numbers["sinceSeconds"]
     if query.get("sinceTime"):
         try:
             then = datetime.fromisoformat(query["sinceTime"].replace("Z", "+00:00"))
-        except ValueError:
+            since = max(now - then.timestamp(), 0.0)
+        except (ValueError, OverflowError):
             raise bad_request("sinceTime is no time") from None
-        since = max(now - then.timestamp(), 0.0)
 
     def flag(name: str) -> bool:
         return query.get(name, "false").lower() in ("true", "1", "")
@@ -290,5 +292,5 @@ def log_options(query: MultiMapping[str], now: float) -> LogOptions:
         timestamps=flag("timestamps"),
         tail_lines=numbers["tailLines"],
         limit_bytes=numbers["limitBytes"],
-        since_seconds=since,
+        since_seconds=None if since is None else min(since, now),  # there is nothing before 1970
     )

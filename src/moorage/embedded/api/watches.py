@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 
 from moorage.core.kinds import Json
 from moorage.embedded.api.calls import Call, is_true
-from moorage.embedded.api.reads import Shape, asked_version, selected
+from moorage.embedded.api.reads import Shape, asked_version, selected, timeout_seconds
 from moorage.embedded.refusal import expired, invalid_options, too_new
 from moorage.embedded.registry.kinds import Kind
 from moorage.embedded.registry.meta import forbidden_field, unsupported
@@ -39,8 +39,7 @@ class Watch:
         self._given = asked_version(call)
         if self._given is not None and self._given > store.version:
             raise too_new(self._given, store.version)
-        seconds = call.query.get("timeoutSeconds", "")
-        self._timeout = float(seconds) if seconds.isdigit() and int(seconds) else _server_timeout()
+        self._timeout = timeout_seconds(call) or _server_timeout()
 
     async def events(self) -> AsyncIterator[Json]:
         """Events until the watch's time is up. An expired version ends it with an ERROR event."""

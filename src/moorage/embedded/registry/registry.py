@@ -32,6 +32,7 @@ from moorage.embedded.registry.kinds import Kind, Kinds, key
 from moorage.embedded.registry.write import Write
 from moorage.embedded.storage.store import Key, Store, copy
 
+_LAST_SECOND = 253402300799  # the end of the year 9999, after which Python has no time
 # Kinds of which an update must name the version it changes.
 _CONDITIONAL = frozenset(
     {"Lease", "RuntimeClass", "CustomResourceDefinition", "MutatingWebhookConfiguration"}
@@ -54,7 +55,9 @@ class Registry:
 
     def time(self, seconds: float = 0) -> str:
         """The time ``seconds`` from now as the API writes it."""
-        return datetime.fromtimestamp(self._now() + seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return datetime.fromtimestamp(min(self._now() + seconds, _LAST_SECOND), UTC).strftime(
+            "%Y-%m-%dT%H:%M:%SZ"
+        )
 
     def get(self, kind: Kind, namespace: str, name: str) -> Json:
         """The stored object, not to be changed. Raises Refusal 404."""

@@ -49,7 +49,7 @@ def read_delete_options(body: Json, query: dict[str, str], write: Write) -> Dele
     grace = body.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
     try:
         seconds = int(grace) if grace is not None else None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise bad_request(f"gracePeriodSeconds: {grace} is no number") from None
     propagation = body.get("propagationPolicy") or query.get("propagationPolicy") or ""
     if body.get("orphanDependents"):
