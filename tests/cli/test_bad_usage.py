@@ -9,9 +9,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 
+from moorage.cli.app import root_command
 from moorage.cli.verbs import VERBS
 from tests.cli.harness import Cli
 
@@ -53,3 +55,45 @@ def test_there_are_many_and_each_verb_is_among_them() -> None:
 
 def test_every_message_says_what_to_do() -> None:
     assert [case["argv"] for case in CASES if "\n  hint: " not in case["stderr"]] == []
+
+
+def _flags(command: click.Command, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Option]]:
+    """Every flag with a value, after the words of its verb."""
+    ctx = click.Context(command)
+    taking = [
+        (path, param)
+        for param in command.params
+        if isinstance(param, click.Option) and not param.is_flag and not param.count
+    ]
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ctx):
+            verb = command.get_command(ctx, name)
+            assert verb is not None
+            taking += _flags(verb, (*path, name))
+    return taking
+
+
+def test_a_flag_without_its_value_is_shown_with_it(cli: Cli) -> None:
+    taking = _flags(root_command())
+    assert len(taking) > 100
+    silent = []
+    for path, option in taking:
+        for flag in option.opts:
+            told = (option.help or "").rstrip(".")[1:]
+            hint = cli(*path, flag).err.partition("\n  hint: ")[2]
+            if (
+                not option.metavar
+                or not hint.startswith(f"write {flag} {option.metavar}: ")
+                or told not in hint
+            ):
+                silent.append((*path, flag))
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    "argv", [("describe", "a\nb"), ("a\nhint: b",), ("ls", "--a\nb"), ("ls", "--sort-by", "a\nb")]
+)
+def test_what_was_typed_begins_no_line_of_the_error(cli: Cli, argv: tuple[str, ...]) -> None:
+    lines = cli(*argv).err.splitlines()
+    assert "\\n" in lines[0]
+    assert [line for line in lines[1:] if not line.startswith(("  field: ", "  hint: "))] == []

@@ -187,12 +187,15 @@ def _usage(ctx: click.Context) -> str:
 
 
 def _form(ctx: click.Context | None, flag: str) -> str:
-    """A flag with what it takes: ``--context NAME``."""
+    """A flag with what it takes and what it is for: ``--state WORD: only this status``."""
     params: list[click.Parameter] = [*flags.global_flags()]
     if ctx is not None:
         params = ctx.command.get_params(ctx)
-    takes = next((param.metavar for param in params if flag in param.opts), None)
-    return f"{flag} {takes}" if takes else flag
+    found = next((one for one in params if isinstance(one, click.Option) and flag in one.opts), None)
+    if found is None or not found.metavar:
+        return flag
+    told = (found.help or "").rstrip(".")
+    return f"{flag} {found.metavar}: {told[:1].lower()}{told[1:]}" if told else f"{flag} {found.metavar}"
 
 
 def _flags_of(ctx: click.Context | None) -> list[str]:
@@ -219,7 +222,7 @@ def _asks_json(argv: list[str]) -> bool:
 
 def _internal(state: State, error: Exception) -> MoorageError:
     if state.options.verbosity >= 2:
-        state.terminal.say("".join(traceback.format_exception(error)).rstrip())
+        state.terminal.say_lines("".join(traceback.format_exception(error)).rstrip())
     return MoorageError(
         f"a fault in Moorage itself ({type(error).__name__})",
         hint="run it again with -vv and report the traceback",

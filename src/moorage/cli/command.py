@@ -100,7 +100,11 @@ class VerbCommand(click.Command):
             cut = args.index("--")
             ctx.meta[AFTER_DASHES] = tuple(args[cut + 1 :])
             args = args[:cut]
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.exceptions.BadOptionUsage as error:
+            error.ctx = error.ctx or ctx  # click's parser does not say whose flag lacks its value
+            raise
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         pieces = [piece for piece in super().collect_usage_pieces(ctx) if piece]

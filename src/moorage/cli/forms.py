@@ -74,7 +74,7 @@ def _bad(kind: str, error: ValueError) -> UsageError:
     return UsageError(
         f"the template of -o {kind} cannot be read: {error}",
         field="-o",
-        hint="quote it for the shell, e.g. -o 'jsonpath={.items[*].name}'; docs/cli.md shows the dialect",
+        hint="quote it for the shell, e.g. -o jsonpath='{.items[*].name}'; docs/cli.md shows the dialect",
     )
 
 

@@ -92,15 +92,25 @@ class Terminal:
             raise unwritable(error) from error
 
     def say(self, text: str) -> None:
-        """A line for the person, on stderr. Never fails: a lost notice must not end a command."""
+        """A line for the person, on stderr. Never fails: a lost notice must not end a command.
+
+        It stays one line whatever it quotes: a newline in it is shown, as all control characters are.
+        """
         self.say_prefixed("", text)
 
     def say_prefixed(self, prefix: str, text: str) -> None:
         """As ``say``, with a prefix of our own that may hold colour."""
+        self._write(prefix + plain(text, lines=True).replace("\n", "\\n"))
+
+    def say_lines(self, text: str) -> None:
+        """As ``say``, for a text of our own that has several lines: a script, a traceback."""
+        self._write(plain(text, lines=True))
+
+    def _write(self, text: str) -> None:
         if sys.stderr is None:
             return
         try:
-            line = prefix + plain(text, lines=True) + "\n"
+            line = text + "\n"
             sys.stderr.write(line.replace("\n", "\r\n") if self.raw else line)
             sys.stderr.flush()
         except (OSError, ValueError):

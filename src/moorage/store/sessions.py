@@ -264,7 +264,7 @@ async def _unknown(connection: AsyncConnection, wanted: str) -> NotFound:
     names = (await connection.execute(sa.select(_columns.name).where(_live))).scalars()
     near = difflib.get_close_matches(wanted, names, n=1)
     hint = f"did you mean {near[0]}?" if near else "moorage ls -a shows all sessions"
-    return NotFound(f"there is no session {wanted}", field=wanted, hint=hint)
+    return NotFound(f"there is no session {wanted or repr(wanted)}", field=wanted, hint=hint)
 
 
 def _storable(name: str) -> bool:

@@ -83,7 +83,7 @@ def _say_fixes(call: Call, steps: Sequence[Check]) -> None:
         if step.status in ("failed", "warning") and (call.output == "table" or "\n" in step.fix):
             call.terminal.say(f"{step.status}: {step.key}: {step.detail}")
             if step.fix:
-                call.terminal.say(f"  hint: {step.fix}")
+                call.terminal.say_lines(f"  hint: {step.fix}")
 
 
 def _table(call: Call, checks: Sequence[Check]) -> str:

@@ -43,7 +43,7 @@ ADDRESSES: Final = {"localhost": LOOPBACK, "127.0.0.1": LOOPBACK[:1], "::1": LOO
 async def command(call: Call, address: str, name: str, ports: tuple[tuple[int, int], ...]) -> int:
     if address not in ADDRESSES:
         raise UsageError(
-            f"port-forward does not listen on {address}: a port of a session is for this machine alone",
+            f"port-forward does not listen on {address!r}: a port of a session is for this machine alone",
             field="--address",
             hint=f"use one of: {', '.join(ADDRESSES)}; for another machine run moorage there",
         )
