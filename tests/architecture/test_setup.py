@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.setup import helper
+from tools.setup import fetch, helper
 from tools.setup.fetch import Pin, Places, SetupFailed, cache_directory, fetched, locked, pinned, run
 from tools.setup.go import is_new_enough
 from tools.setup.sync import fingerprint, is_current
@@ -117,8 +117,44 @@ def test_a_program_that_fails_shows_what_it_said(capfd: pytest.CaptureFixture[st
             [sys.executable, "-c", "print('no route'); raise SystemExit(3)"],
             "cannot get it",
             "check the network",
+            doing="getting it",
         )
     assert "no route" in capfd.readouterr().err
+
+
+def test_a_long_step_says_that_it_goes_on_and_loses_nothing_of_what_the_program_said(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    told: list[str] = []
+
+    def said(text: str) -> None:
+        told.append(text)
+        if len(told) == 2:
+            held.write_text("go on")
+
+    monkeypatch.setattr(fetch, "say", said)
+    program = (
+        f"print('begun', flush=True); open({str(held)!r}).read(); print('no route'); raise SystemExit(3)"
+    )
+    with pytest.raises(SetupFailed):
+        run([sys.executable, "-c", program], "cannot get it", "check", doing="getting it", every=0.01)
+    assert [text.rpartition(", ")[0] for text in told[:2]] == ["still getting it"] * 2
+    assert capfd.readouterr().err == "begun\nno route\n"
+
+
+def test_ctrl_c_in_a_long_step_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[subprocess.Popen[str]] = []
+
+    def interrupted(process: subprocess.Popen[str], doing: str, every: float) -> str:
+        begun.append(process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fetch, "_output", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run([sys.executable, "-c", HELD], "cannot get it", "check", doing="getting it")
+    assert [process.returncode for process in begun] == [-signal.SIGKILL]
 
 
 def test_agentctl_is_built_again_when_its_source_or_its_go_changes(places: Places) -> None:

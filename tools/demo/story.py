@@ -20,8 +20,9 @@ PATIENCE = 120.0
 AGENT = """\
 [ -e notes.txt ] || echo "$(ls | wc -l) entries seen" > notes.txt
 echo "agent: $(cat notes.txt)"
-n=0; while :; do n=$((n+1)); echo "agent: still working, $n"; sleep 1; done
+n=0; while :; do n=$((n+1)); echo "agent: still working, $n"; sleep "$n"; done
 """
+"""It speaks ever more seldom: whoever attaches later is shown all of it again."""
 HASH = """\
 h() {
   sha256sum "$1"/* "$1"/.[!.]* 2>/dev/null

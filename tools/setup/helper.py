@@ -42,6 +42,7 @@ def build(places: Places, environment: Mapping[str, str]) -> None:
         [places.python, places.root / BUILDER],
         "cannot build agentctl",
         "mend what the compiler says above; ./dev helper builds it alone",
+        doing="building agentctl",
         cwd=places.root,
         environment=environment,
     )

@@ -39,6 +39,7 @@ def synchronise(places: Places, environment: Mapping[str, str]) -> None:
         [uv_program(places), "sync", "--locked", "--quiet", "--python", interpreter],
         "cannot make the environment .venv",
         "check the network; if uv.lock is out of date, run uv lock; if .venv is broken, remove it",
+        doing="bringing .venv to uv.lock",
         cwd=places.root,
         environment={**environment, "UV_PYTHON_DOWNLOADS": "never", "UV_PROJECT_ENVIRONMENT": ".venv"},
     )

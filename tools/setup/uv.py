@@ -31,12 +31,20 @@ def uv_version(program: str) -> str:
 def install_uv(folder: Path, requirement: Path) -> None:
     """With venv where this Python has it (Debian packs it apart), else with its own pip."""
     options: list[str | Path] = ["install", "--quiet", "--no-deps", "--require-hashes", "-r", requirement]
+    doing = "getting uv"
     network = "check the network and the package index that pip is set up for"
     if has_module("ensurepip"):
-        run([sys.executable, "-m", "venv", folder], "cannot make an environment for uv", "see above")
-        run([folder / "bin" / "python", "-m", "pip", *options], "cannot get uv", network)
+        run(
+            [sys.executable, "-m", "venv", folder],
+            "cannot make an environment for uv",
+            "see above",
+            doing=doing,
+        )
+        run([folder / "bin" / "python", "-m", "pip", *options], "cannot get uv", network, doing=doing)
     elif has_module("pip"):
-        run([sys.executable, "-m", "pip", *options, "--target", folder], "cannot get uv", network)
+        run(
+            [sys.executable, "-m", "pip", *options, "--target", folder], "cannot get uv", network, doing=doing
+        )
     else:
         raise SetupFailed(
             f"{sys.executable} has neither venv nor pip, so nothing can be installed",
