@@ -100,7 +100,7 @@ def _read(file: str) -> bytes:
                 data = stream.read(FILE_LIMIT + 1)
         except OSError as error:
             raise NotFound(
-                f"cannot read the file of names {file}: {error.strerror}",
+                f"cannot read the file of names {file or repr(file)}: {error.strerror}",
                 field="-f",
                 hint="-f takes a file of names; to skip drain and link write --force",
             ) from error

@@ -41,7 +41,7 @@ def _lines(file: str) -> list[str]:
             data = stream.read(FILE_LIMIT + 1)
     except OSError as error:
         raise NotFound(
-            f"cannot read the environment file {file}: {error.strerror}",
+            f"cannot read the environment file {file or repr(file)}: {error.strerror}",
             hint="give the path of a file of NAME=VALUE lines",
             field="--env-file",
         ) from error

@@ -106,7 +106,7 @@ def read_template(path: str, *, field: str = "--template") -> bytes:
             return stream.read(TEMPLATE_LIMIT)
     except OSError as error:
         raise NotFound(
-            f"cannot read the template {path}: {error.strerror}",
+            f"cannot read the template {path or repr(path)}: {error.strerror}",
             hint="give the path of a file that holds a core/v1 PodTemplate",
             field=field,
         ) from error
