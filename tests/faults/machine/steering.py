@@ -48,21 +48,35 @@ class Steering:
         verb = self._weighted(hopeful, open_) if hopeful and rng.random() < 0.9 else rng.choice(verbs)
         if rng.random() < CALM:
             return Step(verb, (), rng.getrandbits(32))
-        shots = []
+        shots: list[Shot] = []
         for _ in range(1 + (rng.random() < MORE)):
             if not open_[verb]:
                 break
             aim = min(open_[verb], key=lambda triple: (self._aimed[state, triple], rng.random()))
             self._aimed[state, aim] += 1
             open_[verb].remove(aim)
-            shots.append(Shot(aim.knob, aim.call, rng.choice((1, 1, 2, 4))))
-            if before := FIRST_CUT.get(aim.knob):
-                shots.append(Shot(before, aim.call, 1))
+            shots += self._aimed_shots(aim)
         made = self.calls.get((state, verb), ANY)
         any_ = [Shot(t.knob, t.call, 1) for t in sorted(_triples(verb, made))]
         while any_ and (len(shots) < (1 if (state, verb) in self.calls else 4) or rng.random() < MORE):
             shots.append(rng.choice(any_))
         return Step(verb, tuple(shots), rng.getrandbits(32))
+
+    def straight(self, fired: Counter[Triple]) -> tuple[str, Step] | None:
+        """What has been aimed at least of all that has not fired: the state it is to be had in, and the step
+        with nothing else in it. None when nothing is missing."""
+        open_ = [(state, triple) for state, verb in self.calls for triple in self._open(state, verb, fired)]
+        open_ = [one for one in open_ if one[1] in self._mine] or open_
+        if not open_:
+            return None
+        state, aim = min(open_, key=lambda one: (self._aimed[one], self._rng.random()))
+        self._aimed[state, aim] += 1
+        return state, Step(aim.verb, self._aimed_shots(aim), self._rng.getrandbits(32))
+
+    def _aimed_shots(self, aim: Triple) -> tuple[Shot, ...]:
+        shot = Shot(aim.knob, aim.call, self._rng.choice((1, 1, 2, 4)))
+        before = FIRST_CUT.get(aim.knob)
+        return (shot, Shot(before, aim.call, 1)) if before else (shot,)
 
     def _weighted(self, verbs: list[str], open_: dict[str, list[Triple]]) -> str:
         return self._rng.choices(verbs, [len(open_[verb]) for verb in verbs])[0]

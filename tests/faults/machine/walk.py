@@ -127,7 +127,9 @@ class Walk:
         return [one for one in asked if one.namespace in ("", self.place.namespace) or one.plural == "nodes"]
 
     def _note_swaps(self) -> None:
-        """What a fault has put in the place of ours is somebody else's from now on."""
+        """What a fault has put in the place of ours is somebody else's from now on, until it is swapped too,
+        by the same fault or another."""
+        replaced: set[str] = set()
         for strike in self.world.armed.strikes:
             if isinstance(strike, StatusScript):
                 self.claim_replaced |= strike.used and self.shape.workspace == "empty"
@@ -135,8 +137,9 @@ class Walk:
                 for plural, obj, gone in strike.made:
                     self.owned.discard(gone)
                     self.claim_replaced |= plural != "pods" or self.shape.workspace == "empty"
-                    self.place.strangers = [one for one in self.place.strangers if one[2] != gone]
                     self.place.strangers.append((plural, obj["metadata"]["name"], obj["metadata"]["uid"]))
+                    replaced.add(gone)
+        self.place.strangers = [one for one in self.place.strangers if one[2] not in replaced]
 
     def _judge(self, step: Step, log: list[laws.Asked]) -> None:
         self._answered |= {one.uid for one in log if one.verb == "create" and one.code == 201}
