@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.faults.knob import Triple
 from tests.faults.machine.run import fired_of
 
@@ -64,6 +66,7 @@ def _table(wanted: set[Triple], fired: Counter[Triple]) -> str:
     return "\n".join(f"{verb} · {call}: {', '.join(counts)}" for (verb, call), counts in lines.items())
 
 
+@pytest.mark.timeout(3600)  # six minutes of two CPUs, if nobody else wants them
 async def test_the_laws_hold_under_every_fault(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
