@@ -6,16 +6,12 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
 
 from moorage.cli.shapes import labels_of
-from moorage.core.errors import NotFound, UsageError
+from moorage.cli.small_file import LIMIT, check_size, read_small_file
+from moorage.core.errors import UsageError
 from moorage.core.label_selector import parse
 from moorage.ports.sessions import SessionView
-
-FILE_LIMIT: Final = 1024 * 1024
-"""Bytes of a file of names."""
 
 
 def by_labels(selector: str) -> Callable[[SessionView], bool]:
@@ -90,20 +86,11 @@ async def read_names(file: str) -> list[str]:
 
 
 def _read(file: str) -> bytes:
-    if file == "-":
-        if sys.stdin is None:
-            raise UsageError("stdin is closed", field="-f", hint="give the path of a file")
-        data = sys.stdin.buffer.read(FILE_LIMIT + 1)
-    else:
-        try:
-            with Path(file).open("rb") as stream:
-                data = stream.read(FILE_LIMIT + 1)
-        except OSError as error:
-            raise NotFound(
-                f"cannot read the file of names {file or repr(file)}: {error.strerror}",
-                field="-f",
-                hint="-f takes a file of names; to skip drain and link write --force",
-            ) from error
-    if len(data) > FILE_LIMIT:
-        raise UsageError(f"{file} is larger than {FILE_LIMIT} bytes", field="-f", hint="split it")
+    if file != "-":
+        hint = "-f takes a file of names; to skip drain and link write --force"
+        return read_small_file(file, "file of names", field="-f", hint=hint)
+    if sys.stdin is None:
+        raise UsageError("stdin is closed", field="-f", hint="give the path of a file")
+    data = sys.stdin.buffer.read(LIMIT + 1)
+    check_size(data, file, "-f")
     return data

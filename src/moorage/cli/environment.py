@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
+from moorage.cli.small_file import read_small_file
 from moorage.core.command import check_text
-from moorage.core.errors import NotFound, UsageError
+from moorage.core.errors import UsageError
 from moorage.core.owned import ENV_PREFIXES
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-FILE_LIMIT = 1024 * 1024
-"""Bytes of one --env-file."""
 
 
 def read_environment(
@@ -36,17 +34,8 @@ def read_environment(
 
 
 def _lines(file: str) -> list[str]:
-    try:
-        with Path(file).open("rb") as stream:
-            data = stream.read(FILE_LIMIT + 1)
-    except OSError as error:
-        raise NotFound(
-            f"cannot read the environment file {file or repr(file)}: {error.strerror}",
-            hint="give the path of a file of NAME=VALUE lines",
-            field="--env-file",
-        ) from error
-    if len(data) > FILE_LIMIT:
-        raise UsageError(f"{file} is larger than {FILE_LIMIT} bytes", field="--env-file", hint="split it")
+    hint = "give the path of a file of NAME=VALUE lines"
+    data = read_small_file(file, "environment file", field="--env-file", hint=hint)
     try:
         return data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:

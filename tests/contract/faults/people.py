@@ -7,14 +7,14 @@ kubeconfig that names the proxy.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from moorage.cli.wiring import GlobalOptions
 from moorage.main import Composition
 from moorage.ports.sessions import SessionVerbs
+from tests.contract.data_folder import left_in
 
 
 class Person:
@@ -59,10 +59,4 @@ class Person:
 
     def left(self) -> list[str]:
         """What the data folder still holds of sessions: secrets, records, spooled sources."""
-        data = self._home / "data"
-        with closing(sqlite3.connect(data / "moorage.db")) as database:
-            refs = [f"secret {ref}" for (ref,) in database.execute("SELECT ref FROM secrets")]
-            live = "SELECT name, phase FROM sessions WHERE phase <> 'deleted'"
-            rows = [f"session {name} ({phase})" for name, phase in database.execute(live)]
-        spool = data / "sources"
-        return refs + rows + ([f"file {path.name}" for path in spool.iterdir()] if spool.exists() else [])
+        return left_in(self._home / "data")

@@ -22,6 +22,8 @@ from typing import Any
 
 from testcluster.audit import Event
 
+from tests.contract.data_folder import left_in
+
 KILLED = -9
 UNRECORDED = "unrecorded"
 """The phase in which a command has neither read nor written a session."""
@@ -224,13 +226,7 @@ class Person:
 
     def left(self) -> list[str]:
         """What the data folder still holds of any session: rows of secrets and leases, spooled sources."""
-        data = self.home / "data"
-        with closing(sqlite3.connect(data / "moorage.db")) as database:
-            refs = [f"secret {ref}" for (ref,) in database.execute("SELECT ref FROM secrets")]
-            live = "SELECT name, phase FROM sessions WHERE phase <> 'deleted'"
-            rows = [f"session {name} ({phase})" for name, phase in database.execute(live)]
-        spool = data / "sources"
-        return refs + rows + ([f"file {path.name}" for path in spool.iterdir()] if spool.exists() else [])
+        return left_in(self.home / "data")
 
     def durable(self) -> dict[str, Any]:
         """What the data folder holds: rows a table, but for output (its pieces hang on time); phase; wish."""
