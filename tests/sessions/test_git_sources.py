@@ -222,16 +222,16 @@ def as_worktree(repository: Path) -> str:
 
 
 def as_submodule(repository: Path) -> str:
-    git(
-        repository,
-        "-c",
-        "protocol.file.allow=always",
-        "submodule",
-        "add",
-        "-q",
-        f"file://{repository}",
-        "sub",
-    )
+    """As `git submodule add` leaves it; that one is a script and needs sed."""
+    place = repository / ".git/modules/sub"
+    place.parent.mkdir()
+    git(repository, "clone", "-q", f"--separate-git-dir={place}", f"file://{repository}", "sub")
+    (repository / "sub/.git").write_text("gitdir: ../.git/modules/sub\n")
+    git(place, "config", "core.worktree", "../../../sub")
+    git(repository, "config", "-f", ".gitmodules", "submodule.sub.path", "sub")
+    git(repository, "config", "-f", ".gitmodules", "submodule.sub.url", f"file://{repository}")
+    git(repository, "add", ".gitmodules", "sub")
+    assert git(repository, "ls-files", "-s", "sub").startswith("160000")
     return str(repository / "sub")
 
 
