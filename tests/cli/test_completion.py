@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -179,7 +178,7 @@ async def store_with_a_session(tmp_path: Path) -> None:
     await store.close()
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+@pytest.mark.program("bash")
 @pytest.mark.usefixtures("store_with_a_session")
 def test_bash_itself_completes_a_session(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

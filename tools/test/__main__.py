@@ -46,6 +46,8 @@ def main() -> int:
             "dev: tier 2 is left out: it needs kubectl on PATH, or the one of ./dev cluster up",
             file=sys.stderr,
         )
+    if not options.in_ci and not shutil.which("bash"):
+        print("dev: a test of completion is left out: it needs bash on PATH", file=sys.stderr)
     if any("-race" in part.argv for part in chosen) and not have_compiler(os.environ):
         print("dev: go test -race needs a C compiler, and there is none on PATH", file=sys.stderr)
         print("dev: install one: apt-get install gcc libc6-dev, or set CC", file=sys.stderr)
