@@ -81,6 +81,8 @@ async def bring_to_life(world: World, name: str, helper: bytes) -> tuple[str, by
     uid_env = {"name": owned.POD_UID_ENV, "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}
     main = container(mounts=MOUNTS, command=entrypoint(), env=[uid_env])
     uid: str = (await world.start(name, volumes=VOLUMES, containers=[main]))["metadata"]["uid"]
+    # Who is not there yet is not woken, and looks by itself: here it shall be there.
+    await world.run(["sh", "-c", f"until [ -s {owned.RUN_PATH}/pid ]; do sleep 0.01; done"], pod=name)
     install = install_command(len(helper), hashlib.sha256(helper).hexdigest())
     end, out, err = await world.run(install, pod=name, stdin=helper)
     assert (end.code, out.split()[-1:]) == (0, [INSTALLED.encode()]), (out, err)
