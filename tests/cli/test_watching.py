@@ -86,6 +86,12 @@ def test_at_the_end_of_the_limit_it_is_6_and_the_status_is_told(cli: Cli) -> Non
     assert cli("wait", "brisk-otter", "--for", "stopped", "--timeout", "20ms").code == 6
 
 
+def test_what_is_so_already_or_is_only_looked_at_is_not_driven(cli: Cli) -> None:
+    assert cli("wait", "brisk-otter", "--for", "running").code == 0
+    assert cli("wait", "brisk-otter", "--for", "stopped", "--timeout", "0").code == 6
+    assert cli.verbs.names("watch") == []
+
+
 def test_several_names_are_all_waited_for_and_the_first_failure_is_the_code(cli: Cli) -> None:
     cli.verbs.views = [make_view("one-a"), make_view("two-b", word="Stopped")]
     result = cli("wait", "one-a", "nobody", "two-b", "--for", "stopped", "--timeout", "0")

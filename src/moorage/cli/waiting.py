@@ -1,7 +1,8 @@
 """Waiting until a session is as somebody wants it. Used by ``wait``.
 
-While it waits it also drives a session that no other command drives, as ``attach`` does: else nobody would
-notice that an agent has ended. It shows no output, and none counts as delivered.
+While it waits, from the second look on, it also drives a session that no other command drives, as
+``attach`` does: else nobody would notice that an agent has ended. It shows no output, and none counts as
+delivered.
 """
 
 from __future__ import annotations
@@ -42,11 +43,15 @@ async def wait_for(sessions: SessionVerbs, name: str, condition: str, limit: flo
     come to it without a person, NotFound.
     """
     view: SessionView | None = None
-    async with _driven(sessions, name):
+    first = True
+    async with contextlib.AsyncExitStack() as driven:
         async for view in looks(lambda: _look(sessions, name, condition), limit):
             if view is None or CONDITIONS[condition](view):
-                return view
+                return view  # one that was so already is not driven at all: a look changes nothing
             _check_hope(view, condition)
+            if limit > 0 and first:
+                first = False
+                await driven.enter_async_context(_driven(sessions, name))
     assert view is not None, "there is always a first look"
     raise WaitTimeout(
         f"session {name} is still {view.word}, not {condition}, at the end of the time limit",

@@ -234,7 +234,8 @@ def _owned_pod(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan:
             )
     if pod.deleting:
         cause = NODE_LOST if pod.overdue else pod.cause or POD_DELETED
-        return Plan(enter(session, Phase.INTERRUPTED, now, reason=cause, why=pod.diagnosis), None, Retry(2.0))
+        why = _beyond(cause, pod)
+        return Plan(enter(session, Phase.INTERRUPTED, now, reason=cause, why=why), None, Retry(2.0))
     if not pod.main_running:
         return _not_running(session, pod, now)
     if seen.link is None:
@@ -249,7 +250,13 @@ def _owned_pod(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan:
 
 
 def _note(session: Session, pod: PodSeen, now: float) -> Session:
-    return enter(session, Phase.INTERRUPTED, now, reason=pod.cause or pod.phase, why=pod.diagnosis)
+    cause = pod.cause or pod.phase
+    return enter(session, Phase.INTERRUPTED, now, reason=cause, why=_beyond(cause, pod))
+
+
+def _beyond(cause: str, pod: PodSeen) -> Diagnosis | None:
+    """What the cause does not say already: how the containers of a deleted Pod ended follows from it."""
+    return None if cause == POD_DELETED else pod.diagnosis
 
 
 def _not_running(session: Session, pod: PodSeen, now: float) -> Plan:
