@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -60,6 +61,7 @@ type Agent struct {
 	ended    chan struct{} // closed once the current agent's exit is recorded
 	lastIn   time.Time
 	lastOut  time.Time
+	env      map[string]string // of its last start; held in memory only, since it may hold secrets
 }
 
 // NewAgent takes up what an earlier agentctl left in dir (the journal's). An agent that ran then is gone with its
@@ -145,7 +147,7 @@ func (a *Agent) Start(fence int64, spec Spec, base int64, id string) (Status, er
 		return Status{}, err
 	}
 	a.rec, a.ended, a.lastIn, a.lastOut = next, make(chan struct{}), time.Time{}, time.Time{}
-	a.leader = -1
+	a.leader, a.env = -1, spec.Env
 	a.Journal.Advance(base)
 	spec.OneOutput = true // the transcript is one sequence of bytes
 	proc, err := a.table.Start(spec, startTag(id))
@@ -159,7 +161,26 @@ func (a *Agent) Start(fence int64, spec Spec, base int64, id string) (Status, er
 	}
 	a.proc, a.leader, a.rec.Pid = proc, proc.Pid, proc.Pid
 	a.supervise(proc)
+	if spec.Input != "" {
+		go a.give(proc, spec)
+	}
 	return a.status(), nil
+}
+
+// WithEnv is the spec with the agent's variables, where it asks for them.
+func (a *Agent) WithEnv(spec Spec) Spec {
+	if !spec.AgentEnv {
+		return spec
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	both := maps.Clone(a.env)
+	if both == nil {
+		both = map[string]string{}
+	}
+	maps.Copy(both, spec.Env)
+	spec.Env = both
+	return spec
 }
 
 func startTag(id string) string { return "MOORAGE_START_ID=" + id }

@@ -18,8 +18,13 @@ type Spec struct {
 	TTY  bool              `json:"tty"`
 	Cols uint16            `json:"cols"`
 	Rows uint16            `json:"rows"`
+	// Input is what the agent is given first: all of its stdin, which then ends; on a TTY it is typed, once the
+	// agent's first output has come to rest. Only the agent has one.
+	Input string `json:"input"`
 	// OneOutput joins stderr with stdout in one pipe: what is read is in the order it was written.
 	OneOutput bool `json:"-"`
+	// AgentEnv adds the variables that the agent was last started with; Env comes before them.
+	AgentEnv bool `json:"agent_env"`
 }
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -99,6 +99,7 @@ func (r request) at(real func(string) string) request {
 		env[name] = real(value)
 	}
 	r.Spec.Argv, r.Spec.Env, r.Spec.Cwd, r.Path = argv, env, real(r.Spec.Cwd), real(r.Path)
+	r.Spec.Input = real(r.Spec.Input)
 	return r
 }
 

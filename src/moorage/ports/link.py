@@ -15,7 +15,9 @@ from moorage.ports.streams import DialledStream
 
 @dataclass(frozen=True)
 class ProcessSpec:
-    """What to run. ``argv[0]`` is searched on PATH of ``env``. ``env`` is added to the container's own."""
+    """What to run. ``argv[0]`` is searched on PATH of ``env``. ``env`` is added to the container's own.
+    ``input``, of the agent only: all of its stdin, which then ends; with ``tty`` it is typed, once the first
+    output has come to rest."""
 
     argv: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
@@ -23,6 +25,7 @@ class ProcessSpec:
     tty: bool = False
     cols: int = 80
     rows: int = 24
+    input: str = ""
 
 
 @dataclass(frozen=True)

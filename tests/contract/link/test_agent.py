@@ -61,6 +61,21 @@ async def test_how_the_agent_ended_is_told_apart(link: AgentLink, name: str) -> 
     assert (status.state, status.start_id, status.exit) == ("exited", "a", expected)
 
 
+async def test_a_start_brings_its_input_along_once(agentctl: Agentctl, link: AgentLink) -> None:
+    spec = shell("cat; echo the end", input="do it\n")
+    await link.start_agent(spec, base_offset=0, start_id="a")
+    await (await agentctl.link()).start_agent(spec, base_offset=0, start_id="a")
+    assert await transcript(link) == b"do it\nthe end\n"
+
+
+async def test_a_terminal_is_typed_into_once_the_agent_has_spoken(link: AgentLink) -> None:
+    script = (
+        'sleep 0.3; stty -echo; echo ready; read -r line; echo "got $line"'  # earlier, it would be echoed
+    )
+    await link.start_agent(shell(script, tty=True, input="do it\r"), base_offset=0, start_id="a")
+    assert await transcript(link) == b"ready\r\ngot do it\r\n"
+
+
 async def test_output_begins_at_the_offset_that_the_owner_gives(link: AgentLink) -> None:
     await link.start_agent(shell("echo out; echo err >&2"), base_offset=1000, start_id="a")
     assert sorted((await transcript(link, 1000)).split()) == [b"err", b"out"]

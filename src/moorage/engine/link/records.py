@@ -91,7 +91,7 @@ class _Mark(msgspec.Struct):
 
 def spec(process: ProcessSpec) -> dict[str, Any]:
     """A process to start."""
-    return {
+    said: dict[str, Any] = {
         "argv": list(process.argv),
         "env": dict(process.env),
         "cwd": process.cwd,
@@ -99,6 +99,7 @@ def spec(process: ProcessSpec) -> dict[str, Any]:
         "cols": process.cols,
         "rows": process.rows,
     }
+    return {**said, "input": process.input} if process.input else said
 
 
 def exit_status(said: dict[str, Any]) -> ExitStatus:
