@@ -32,7 +32,8 @@ from moorage.core.session import (
     WorkspaceMode,
     WorkspaceSpec,
 )
-from moorage.ports.link import ExitStatus, FileEntry, Gap, LeftOut, Output, ProcessSpec
+from moorage.ports.files import RemoteFiles
+from moorage.ports.link import ContainerUsage, ExitStatus, FileEntry, Gap, LeftOut, Output, ProcessSpec
 from moorage.ports.sessions import (
     Caller,
     Check,
@@ -306,6 +307,13 @@ class Scripted:
         data = b"".join([chunk async for chunk in chunks])
         self.uploaded[path] = data
         return len(data)
+
+    def filesystem(self, name: str) -> RemoteFiles:
+        raise AssertionError("no command of the command line asks for single paths")
+
+    async def usage(self, name: str) -> ContainerUsage:
+        self.note("usage", name)
+        return ContainerUsage(1 << 20, 1 << 30, 1_000_000, 0)
 
     async def reach(self, name: str) -> None:
         self.note("reach", name)

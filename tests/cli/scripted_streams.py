@@ -89,6 +89,7 @@ class ScriptedProcess:
     blocks: bool = False
     deaf: bool = False
     queue: asyncio.Queue[tuple[int, bytes] | None] = field(default_factory=asyncio.Queue)
+    pid: int = 77
 
     def __post_init__(self) -> None:
         for item in self.output:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"syscall"
@@ -21,6 +22,7 @@ const usageText = `agentctl: Moorage's helper in a Pod.
 
   wait | serve    wait for configuration and nonce, then serve the link (main command)
   receive         take configuration and nonce on stdin (run by pods/exec)
+  idle            run until TERM and do nothing: the agent of a sandbox, which is there for its commands
   tunnel          join stdin and stdout with the server (the exec transport)
   install DST     copy this program to DST (init container)
   restore DIR     unpack a bundle from a presigned URL (init container; restore --help)
@@ -52,6 +54,8 @@ func command(name string, args []string) error {
 		return boot.Receive(paths, introduction(), os.Stdin, os.Stdout)
 	case name == "tunnel" && placed:
 		return boot.Tunnel(paths, os.Stdin, os.Stdout)
+	case name == "idle" && len(args) == 0:
+		return idle()
 	case name == "install" && len(args) == 1:
 		return install(args[0])
 	case name == "restore":
@@ -63,6 +67,14 @@ func command(name string, args []string) error {
 	}
 	fmt.Fprint(os.Stderr, usageText)
 	os.Exit(2)
+	return nil
+}
+
+// idle ends at the first TERM or INT, as an agent that has nothing to finish.
+func idle() error {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
+	<-ended
 	return nil
 }
 

@@ -22,10 +22,14 @@ type Entry struct {
 	Size  int64   `json:"size"`
 	Mode  uint32  `json:"mode"`
 	MTime float64 `json:"mtime"`
+	UID   int64   `json:"uid"`
+	GID   int64   `json:"gid"`
+	// Target is where a link points, as it is written there.
+	Target string `json:"target,omitempty"`
 }
 
 func describe(path string, info fs.FileInfo) Entry {
-	kind := "other"
+	kind, target := "other", ""
 	switch {
 	case info.Mode().IsRegular():
 		kind = "file"
@@ -33,8 +37,11 @@ func describe(path string, info fs.FileInfo) Entry {
 		kind = "dir"
 	case info.Mode()&fs.ModeSymlink != 0:
 		kind = "link"
+		target, _ = os.Readlink(path) // it may have vanished meanwhile
 	}
-	return Entry{path, kind, info.Size(), uint32(info.Mode().Perm()), float64(info.ModTime().UnixMicro()) / 1e6}
+	uid, gid := owners(info)
+	changed := float64(info.ModTime().UnixMicro()) / 1e6
+	return Entry{path, kind, info.Size(), uint32(info.Mode().Perm()), changed, uid, gid, target}
 }
 
 // List hands the entries of a directory (or the one file that path is) to each, by name, at most limit.

@@ -31,6 +31,9 @@ type request struct {
 	Marker     string       `json:"marker"`
 	Port       int          `json:"port"`
 	Stream     uint32       `json:"stream"`
+	To         string       `json:"to"`
+	Follow     bool         `json:"follow"`
+	Recursive  bool         `json:"recursive"`
 }
 
 type operation func(*Server, *link.Stream, request) (any, error)
@@ -65,6 +68,11 @@ var operations = map[string]operation{
 	"hash_tree":   hashTree,
 	"materialize": materialize,
 	"marker":      marker,
+	"stat":        stat,
+	"mkdir":       makeDir,
+	"remove":      remove,
+	"rename":      rename,
+	"watch":       watch,
 
 	"dial":     dial,
 	"activity": func(s *Server, _ *link.Stream, _ request) (any, error) { return s.Agent.Activity(), nil },
@@ -98,7 +106,7 @@ func (r request) at(real func(string) string) request {
 	for name, value := range r.Spec.Env {
 		env[name] = real(value)
 	}
-	r.Spec.Argv, r.Spec.Env, r.Spec.Cwd, r.Path = argv, env, real(r.Spec.Cwd), real(r.Path)
+	r.Spec.Argv, r.Spec.Env, r.Spec.Cwd, r.Path, r.To = argv, env, real(r.Spec.Cwd), real(r.Path), real(r.To)
 	r.Spec.Input = real(r.Spec.Input)
 	return r
 }

@@ -14,7 +14,7 @@ import (
 
 // run starts an ad-hoc process whose life is the stream's: output comes as DATA, its end as the result.
 func run(s *Server, stream *link.Stream, r request) (any, error) {
-	p, err := s.Table.Start(r.Spec)
+	p, err := s.Table.Start(s.Agent.WithEnv(r.Spec))
 	if err != nil {
 		if text, theirs := process.StartFailure(err); theirs {
 			return process.Exit{Error: text}, nil

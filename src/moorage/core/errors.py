@@ -25,6 +25,12 @@ class MoorageError(Exception):
         self.field = field
         self.details = details or {}
 
+    @property
+    def reason(self) -> str:
+        """The most exact stable word there is for what happened: a diagnosis category, agentctl's code, else
+        ``code``."""
+        return str(self.details.get("category") or self.details.get("code") or self.code)
+
 
 class UsageError(MoorageError):
     """The words of a command, or a value given to it, cannot be used as they are."""
@@ -38,6 +44,14 @@ class NotFound(MoorageError):
 
     code = "not_found"
     exit_code = 3
+
+
+class SessionNotFound(NotFound):
+    """No session on record has this name or id."""
+
+
+class FileNotFound(NotFound):
+    """A path in a Pod, or a program to run there, does not exist."""
 
 
 class AccessDenied(MoorageError):
@@ -72,11 +86,19 @@ class Fenced(Conflict):
     code = "fenced"
 
 
+class NotRunning(Conflict):
+    """No Pod of this session runs now, so nothing can be done in it."""
+
+
 class HelperError(MoorageError):
     """agentctl could not do what was asked (disk full, no right to a file, a hostile archive);
     ``details['code']`` says which. The link itself is fine."""
 
     code = "helper"
+
+
+class NotEnoughSpace(HelperError):
+    """A volume of the Pod is full; nothing was written."""
 
 
 class Unreachable(MoorageError):
@@ -90,6 +112,42 @@ class WaitTimeout(MoorageError):
 
     code = "timeout"
     exit_code = 6
+
+
+class CommandTimeout(WaitTimeout):
+    """A command in a Pod ran longer than it was given, and was killed. ``stdout``, ``stderr``: what it had
+    said until then."""
+
+    timed_out = True
+
+    def __init__(self, message: str, *, stdout: str = "", stderr: str = "", hint: str = ""):
+        super().__init__(message, hint=hint)
+        self.stdout = stdout
+        self.stderr = stderr
+
+
+class CommandExit(MoorageError):
+    """A command in a Pod ended otherwise than with 0. ``exit_code`` is what a shell would report; ``error``
+    says why, where it was not the command itself that chose it (a signal, no such program)."""
+
+    code = "command_exit"
+    timed_out = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        exit_code: int,
+        stdout: str = "",
+        stderr: str = "",
+        error: str = "",
+        hint: str = "",
+    ):
+        super().__init__(message, hint=hint, details={"exit_code": exit_code})
+        self.exit_code = exit_code
+        self.stdout = stdout
+        self.stderr = stderr
+        self.error = error
 
 
 class DocumentError(MoorageError):

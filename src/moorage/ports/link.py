@@ -6,7 +6,7 @@ the CLI. The wire format is in docs/link-protocol.md; vectors shared with Go are
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -26,6 +26,8 @@ class ProcessSpec:
     cols: int = 80
     rows: int = 24
     input: str = ""
+    agent_env: bool = False
+    """Of ``run``: the variables that the agent was started with, too; ``env`` comes before them."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,10 @@ class Gap:
 class RemoteProcess(Protocol):
     """An ad-hoc process (``moorage exec``): pipes kept apart, or one PTY stream on channel 1."""
 
+    @property
+    def pid(self) -> int:
+        """In the container; 0 when it could not be started (``wait`` says why)."""
+
     async def read(self) -> tuple[int, bytes] | None:
         """(1 stdout | 2 stderr, bytes); None at the end."""
 
@@ -113,13 +119,26 @@ class RemoteProcess(Protocol):
 
 @dataclass(frozen=True)
 class FileEntry:
-    """One entry of a listing; ``kind``: file, dir, link, other."""
+    """One entry of a listing; ``kind``: file, dir, link, other. ``uid`` and ``gid``: -1 where the helper is
+    too old to say; ``target``: where a link points, as it is written there."""
 
     path: str
     kind: str
     size: int
     mode: int
     mtime: float
+    uid: int = -1
+    gid: int = -1
+    target: str = ""
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """Something that happened below a watched directory, ``name`` relative to it. ``kind``: create, write,
+    remove, rename (away), chmod."""
+
+    name: str
+    kind: str
 
 
 @dataclass
@@ -213,6 +232,20 @@ class Link(Protocol):
         where given, says what could not be packed."""
 
     async def list_files(self, path: str, *, limit: int = 10_000) -> list[FileEntry]: ...
+
+    async def file_info(self, path: str, *, follow: bool = False) -> FileEntry:
+        """For this and the next four: ``ports.files.RemoteFiles``."""
+
+    async def make_dir(self, path: str) -> bool: ...
+
+    async def remove_path(self, path: str) -> None: ...
+
+    async def rename_path(self, path: str, to: str) -> None: ...
+
+    def watch_dir(self, path: str, *, recursive: bool = False) -> AsyncGenerator[FileChange | None, None]: ...
+
+    async def usage(self) -> ContainerUsage:
+        """What the container uses now."""
 
     async def hash_tree(self, path: str) -> str:
         """SHA-256 over the sorted names, modes and contents below ``path``."""

@@ -12,7 +12,8 @@ from typing import Protocol, TypeAlias
 
 from moorage.core.kinds import Json
 from moorage.core.session import AgentExit, Diagnosis, HelperSpec, Session, WorkspaceSpec
-from moorage.ports.link import FileEntry, Gap, LeftOut, Output, ProcessSpec, RemoteProcess
+from moorage.ports.files import RemoteFiles
+from moorage.ports.link import ContainerUsage, FileEntry, Gap, LeftOut, Output, ProcessSpec, RemoteProcess
 from moorage.ports.store import SessionEvent
 from moorage.ports.streams import DialledStream
 
@@ -268,6 +269,12 @@ class SessionVerbs(Protocol):
     async def put_tar(
         self, name: str, path: str, chunks: AsyncIterator[bytes], *, replace: bool = True
     ) -> int: ...
+
+    def filesystem(self, name: str) -> RemoteFiles:
+        """Single paths in the Pod. Asks nothing yet."""
+
+    async def usage(self, name: str) -> ContainerUsage:
+        """What the main container uses now. NotRunning as ``exec``."""
 
     async def reach(self, name: str) -> None:
         """Open the way into the Pod, as ``exec`` and ``dial`` do. Conflict when none of it runs."""

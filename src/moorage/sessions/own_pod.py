@@ -5,7 +5,7 @@ Called by ``sessions.side_link`` and ``sessions.history``. Reads only.
 
 from __future__ import annotations
 
-from moorage.core.errors import Conflict
+from moorage.core.errors import NotRunning
 from moorage.core.observed import Absent, Present, Unknown
 from moorage.core.plans.observation import PodSeen, Verdict
 from moorage.core.session import Phase, Session
@@ -16,8 +16,8 @@ from moorage.sessions.parts import Parts
 
 
 async def own_pod(parts: Parts, cluster: Cluster, session: Session) -> PodSeen:
-    """Raises Conflict when there is no Pod of this session, Unreachable or AccessDenied when nobody can tell,
-    IdentityChanged when somebody else answers."""
+    """Raises NotRunning when there is no Pod of this session, Unreachable or AccessDenied when nobody can
+    tell, IdentityChanged when somebody else answers."""
     observer = Observer(cluster, parts.clock)
     same = await observer.same_cluster(session.inventory)
     address = session.inventory.server_address
@@ -33,9 +33,9 @@ async def own_pod(parts: Parts, cluster: Cluster, session: Session) -> PodSeen:
     return pod.value
 
 
-def no_pod(session: Session) -> Conflict:
+def no_pod(session: Session) -> NotRunning:
     """What is said where a running Pod is needed."""
     hint = f"see: moorage describe {session.name}"
     if session.state.phase in (Phase.PRESERVED, Phase.FAILED, Phase.INTERRUPTED):
         hint = f"start it again with: moorage resume {session.name}"
-    return Conflict(f"session {session.name} has no running Pod of its own", hint=hint)
+    return NotRunning(f"session {session.name} has no running Pod of its own", hint=hint)

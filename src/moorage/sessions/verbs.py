@@ -13,7 +13,16 @@ from moorage.core.kinds import Json
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
 from moorage.ports.cluster import Cluster
-from moorage.ports.link import FileEntry, Gap, LeftOut, Link, Output, ProcessSpec, RemoteProcess
+from moorage.ports.link import (
+    ContainerUsage,
+    FileEntry,
+    Gap,
+    LeftOut,
+    Link,
+    Output,
+    ProcessSpec,
+    RemoteProcess,
+)
 from moorage.ports.sessions import (
     Attachment,
     Caller,
@@ -32,6 +41,7 @@ from moorage.sessions.attachment import SessionAttachment
 from moorage.sessions.carry import carry_out, leave_wish
 from moorage.sessions.doctor import doctor
 from moorage.sessions.evidence import evidence
+from moorage.sessions.files import SessionFiles
 from moorage.sessions.isolation import isolation
 from moorage.sessions.parts import Parts
 from moorage.sessions.settled import already, keeps_on, nothing_done
@@ -231,6 +241,12 @@ class Verbs:
         self, name: str, path: str, chunks: AsyncIterator[bytes], *, replace: bool = True
     ) -> int:
         return await (await self._link(name)).put_tar(path, chunks, limit=COPY_LIMIT, replace=replace)
+
+    def filesystem(self, name: str) -> SessionFiles:
+        return SessionFiles(lambda: self._link(name))
+
+    async def usage(self, name: str) -> ContainerUsage:
+        return await (await self._link(name)).usage()
 
     async def reach(self, name: str) -> None:
         await self._link(name)

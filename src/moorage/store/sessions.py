@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from moorage.core.command import is_utf8
-from moorage.core.errors import Conflict, NotFound, StoreError
+from moorage.core.errors import Conflict, SessionNotFound, StoreError
 from moorage.core.session import Intent, Phase, Session, change
 from moorage.ports.store import Allow, Lease, SessionEvent, Unreadable
 from moorage.store import records, tables
@@ -260,11 +260,11 @@ async def _exists(connection: AsyncConnection, condition: sa.ColumnElement[bool]
     return (await connection.execute(sa.select(_columns.id).where(condition).limit(1))).first() is not None
 
 
-async def _unknown(connection: AsyncConnection, wanted: str) -> NotFound:
+async def _unknown(connection: AsyncConnection, wanted: str) -> SessionNotFound:
     names = (await connection.execute(sa.select(_columns.name).where(_live))).scalars()
     near = difflib.get_close_matches(wanted, names, n=1)
     hint = f"did you mean {near[0]}?" if near else "moorage ls -a shows all sessions"
-    return NotFound(f"there is no session {wanted or repr(wanted)}", field=wanted, hint=hint)
+    return SessionNotFound(f"there is no session {wanted or repr(wanted)}", field=wanted, hint=hint)
 
 
 def _storable(name: str) -> bool:

@@ -16,6 +16,7 @@ from moorage.ports.link import (
     AgentStatus,
     ContainerUsage,
     ExitStatus,
+    FileChange,
     FileEntry,
     Gap,
     HelloInfo,
@@ -128,6 +129,27 @@ class AgentLink:
         finally:
             stream.reset()
         return entries
+
+    async def file_info(self, path: str, *, follow: bool = False) -> FileEntry:
+        return records.file_entry(await self._call("stat", path=path, follow=follow))
+
+    async def make_dir(self, path: str) -> bool:
+        return records.flag(await self._call("mkdir", path=path), "made")
+
+    async def remove_path(self, path: str) -> None:
+        await self._call("remove", path=path)
+
+    async def rename_path(self, path: str, to: str) -> None:
+        await self._call("rename", path=path, to=to)
+
+    async def watch_dir(self, path: str, *, recursive: bool = False) -> AsyncGenerator[FileChange | None, None]:
+        stream = await self._connection.open({"op": "watch", "path": path, "recursive": recursive})
+        try:
+            while (part := await stream.receive()) is not None:
+                yield records.file_change(*part)
+            await stream.result()
+        finally:
+            stream.reset()
 
     async def hash_tree(self, path: str) -> str:
         return records.text(await self._call("hash_tree", path=path), "sha256")

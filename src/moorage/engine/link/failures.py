@@ -5,10 +5,12 @@ from __future__ import annotations
 from moorage.core.errors import (
     Conflict,
     Fenced,
+    FileNotFound,
     HelperError,
     IntegrityError,
     LinkError,
     MoorageError,
+    NotEnoughSpace,
     NotFound,
     UsageError,
 )
@@ -17,7 +19,8 @@ _TREE: dict[str, type[MoorageError]] = {
     "fenced": Fenced,
     "conflict": Conflict,
     "not_running": Conflict,
-    "not_found": NotFound,
+    "not_found": FileNotFound,
+    "no_space": NotEnoughSpace,
     "unreachable": NotFound,
     "integrity": IntegrityError,
     "usage": UsageError,

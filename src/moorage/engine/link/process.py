@@ -20,10 +20,11 @@ class LinkProcess:
     come also after the end of its stdin.
     """
 
-    def __init__(self, connection: LinkConnection, stream: LinkStream):
+    def __init__(self, connection: LinkConnection, stream: LinkStream, pid: int = 0):
         self._connection = connection
         self._stream = stream
         self._sending = asyncio.Lock()
+        self.pid = pid
 
     @classmethod
     async def start(cls, connection: LinkConnection, spec: ProcessSpec) -> LinkProcess:
@@ -33,10 +34,11 @@ class LinkProcess:
             first = await stream.receive()
             if first is not None and first[0] != MESSAGE:
                 raise LinkError("agentctl sent output of a process that it has not said to run")
+            pid = 0 if first is None else records.pid(first[1])
         except BaseException:
             stream.reset()
             raise
-        return cls(connection, stream)
+        return cls(connection, stream, pid)
 
     async def read(self) -> tuple[int, bytes] | None:
         while (part := await self._stream.receive()) is not None:

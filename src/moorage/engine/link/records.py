@@ -17,6 +17,7 @@ from moorage.ports.link import (
     AgentStatus,
     ContainerUsage,
     ExitStatus,
+    FileChange,
     FileEntry,
     LeftOut,
     ProcessSpec,
@@ -68,6 +69,23 @@ class _Entry(msgspec.Struct):
     size: Count
     mode: Count
     mtime: Time
+    uid: Measure = -1
+    gid: Measure = -1
+    target: Annotated[str, msgspec.Meta(max_length=LONGEST_PATH)] = ""
+
+    def port(self) -> FileEntry:
+        return FileEntry(
+            self.path, self.kind, self.size, self.mode, self.mtime, self.uid, self.gid, self.target
+        )
+
+
+class _Change(msgspec.Struct):
+    name: Annotated[str, msgspec.Meta(max_length=LONGEST_PATH)] = ""
+    type: Literal["", "create", "write", "remove", "rename", "chmod"] = ""
+
+
+class _Started(msgspec.Struct):
+    pid: Count = 0
 
 
 class _Activity(msgspec.Struct):
@@ -99,6 +117,8 @@ def spec(process: ProcessSpec) -> dict[str, Any]:
         "cols": process.cols,
         "rows": process.rows,
     }
+    if process.agent_env:
+        said["agent_env"] = True
     return {**said, "input": process.input} if process.input else said
 
 
@@ -126,7 +146,25 @@ def file_entries(channel: int, data: bytes, room: int) -> list[FileEntry]:
     entries = _decoded(data, list[_Entry]) if channel == MESSAGE else []
     if not 0 < len(entries) <= room:
         raise _nonsense("a listing of more entries than were asked for, or of none in a message")
-    return [FileEntry(entry.path, entry.kind, entry.size, entry.mode, entry.mtime) for entry in entries]
+    return [entry.port() for entry in entries]
+
+
+def file_entry(said: dict[str, Any]) -> FileEntry:
+    """What one path is."""
+    return _strict(said, _Entry).port()
+
+
+def file_change(channel: int, data: bytes) -> FileChange | None:
+    """One message of a watch; None for the first, which says that the watch stands."""
+    if channel != MESSAGE:
+        raise _nonsense("bytes from a watch")
+    change = _decoded(data, _Change)
+    return FileChange(change.name, change.type) if change.type else None
+
+
+def pid(data: bytes) -> int:
+    """The process that a run began."""
+    return _decoded(data, _Started).pid
 
 
 def mark(data: bytes) -> tuple[int, int]:
