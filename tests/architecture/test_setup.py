@@ -228,7 +228,8 @@ def test_the_script_is_found_from_anywhere_and_through_a_link(tmp_path: Path) ->
     assert done.stdout == dev("help").stdout != ""
 
 
-HELD = "import signal, sys\nsys.stdout.write('HELD\\n')\nsys.stdout.flush()\nsignal.pause()\n"
+HELD = "import sys, time\nsys.stdout.write('HELD\\n')\nsys.stdout.flush()\nwhile True: time.sleep(0.02)\n"
+"""Not ``signal.pause``: one that came just before it would not end it."""
 
 
 @pytest.mark.parametrize("held", ["while it loads", "while it works"])
