@@ -339,9 +339,15 @@ class Scripted:
         self._view(name)
         return list(self.history)
 
-    async def doctor(self, profile: LaunchRequest | None = None) -> ConnectionTest:
+    async def doctor(
+        self,
+        profile: LaunchRequest | None = None,
+        *,
+        launch: bool = False,
+        report: Report = lambda progress: None,
+    ) -> ConnectionTest:
         self.request = profile
-        self.note("doctor")
+        self.note("doctor", *(["launch"] if launch else []))
         return ConnectionTest("v1.36.3", "agents", tuple(self.checks))
 
     async def whoami(self) -> Caller:

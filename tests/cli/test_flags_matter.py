@@ -77,6 +77,8 @@ CASES = [
     Case(("wait", NAME, "--for", "paused"), ("--timeout", "0"), ("--timeout", "1ms")),
     Case(("doctor",), ("-o", "json")),
     Case(("doctor",), ("--bundle", "REPORT")),
+    Case(("doctor",), ("--launch",)),
+    Case(("doctor", "--launch"), ("--start-timeout", "1m")),
     Case(("doctor",), ("--template", "TEMPLATE")),
     Case(("doctor",), ("--main-container", "work")),
     Case(("doctor",), ("--platform", "linux/arm64")),

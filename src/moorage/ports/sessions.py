@@ -292,9 +292,12 @@ class SessionVerbs(Protocol):
     async def evidence(self, name: str) -> Evidence:
         """For ``doctor --bundle``. Whoever writes it down redacts it first."""
 
-    async def doctor(self, profile: LaunchRequest | None = None) -> ConnectionTest:
-        """Can sessions start here? ``profile``: also one of this template and workspace. Changes nothing, and
-        raises nothing: what went wrong is in the steps."""
+    async def doctor(
+        self, profile: LaunchRequest | None = None, *, launch: bool = False, report: Report = ...
+    ) -> ConnectionTest:
+        """Can sessions start here? ``profile``: also one of this template and workspace. Changes nothing,
+        unless ``launch`` asks for it: then the last step starts one and removes it, telling ``report`` (by
+        default nobody). Raises nothing: what went wrong is in the steps."""
 
     async def whoami(self) -> Caller:
         """By what the API server says of us. NotFound while the embedded cluster does not run: it is not

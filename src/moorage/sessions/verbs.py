@@ -36,7 +36,7 @@ from moorage.ports.sessions import (
 )
 from moorage.ports.store import SessionEvent
 from moorage.ports.streams import DialledStream
-from moorage.sessions import abandoned, history, removal, unreadable
+from moorage.sessions import abandoned, history, probe, removal, unreadable
 from moorage.sessions.attachment import SessionAttachment
 from moorage.sessions.carry import carry_out, leave_wish
 from moorage.sessions.doctor import doctor
@@ -67,6 +67,7 @@ class Verbs:
         from moorage.sessions import launch  # the whole Pod schema, which no other verb needs
 
         await removal.sweep(self._parts)
+        await probe.sweep(self._parts)
         return await launch.launch(self._parts, request, report)
 
     async def preview(self, request: LaunchRequest) -> list[Json]:
@@ -190,6 +191,7 @@ class Verbs:
                 raise abandoned.offered(error, session) from error.__cause__
             return await abandoned.remove(self._parts, session, report, error)
         await removal.sweep(self._parts)
+        await probe.sweep(self._parts)
         return planned
 
     def logs(self, name: str, *, follow: bool = False, offset: int = 0) -> AsyncIterator[Output | Gap]:
@@ -273,8 +275,14 @@ class Verbs:
     async def evidence(self, name: str) -> Evidence:
         return await evidence(self._parts, await self._get(name))
 
-    async def doctor(self, profile: LaunchRequest | None = None) -> ConnectionTest:
-        return await doctor(self._parts, profile)
+    async def doctor(
+        self,
+        profile: LaunchRequest | None = None,
+        *,
+        launch: bool = False,
+        report: Report = lambda progress: None,
+    ) -> ConnectionTest:
+        return await doctor(self._parts, profile, launch=launch, report=report)
 
     async def isolation(self) -> str:
         return await isolation(self._parts)

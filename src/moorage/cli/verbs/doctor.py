@@ -14,10 +14,12 @@ from moorage.cli.command import Call, verb
 from moorage.cli.forms import render
 from moorage.cli.launching import Asked, build_request
 from moorage.cli.profile_flags import POD, WORKSPACE, profile_flags
+from moorage.cli.progress import ProgressPrinter
 from moorage.cli.shapes import connection_test_object
 from moorage.cli.tables import table
+from moorage.cli.values import DURATION
 from moorage.cli.verbs import VERBS
-from moorage.core.errors import Conflict, NotFound
+from moorage.core.errors import Conflict, NotFound, UsageError
 from moorage.ports.sessions import Check, LaunchRequest
 
 
@@ -30,27 +32,42 @@ from moorage.ports.sessions import Check, LaunchRequest
     the server, too. After a failure later steps are not run; their fixes stand below the table, and one
     script grants all missing rights. Ends with 1 when a step failed; warnings do not count.
 
+    --launch also starts a Pod of the template, brings agentctl into it, runs a program and removes it all
+    again, also after Ctrl-C. What a killed command leaves, the next run, rm or doctor --launch removes.
+
     --bundle writes an archive for whoever looks into a fault: versions, settings, checks, and of each
     session record, events, Pod and how much output is kept; no value of a variable, no command or output.""",
     examples=(
         "moorage doctor --context dev -n agents",
         "moorage doctor --context dev -n agents --template pod.yaml",
+        "moorage doctor --context dev -n agents --template pod.yaml --launch",
         "moorage doctor --context dev --bundle report.tar.gz",
     ),
-    groups={"What a session is to be made of": (*POD, *WORKSPACE)},
+    groups={
+        "What a session is to be made of": (*POD, *WORKSPACE),
+        "A Pod to try": ("launch", "start_timeout"),
+    },
 )
 @profile_flags("PodTemplate to try (- reads stdin; default: none is tried).")
+@click.option("--launch", is_flag=True, help="Start a Pod of it for a moment; needs a template.")
+@click.option(
+    "--start-timeout", metavar="TIME", type=DURATION, help="Limit of that start (default: 10m, as of run)."
+)
 @click.option(
     "--bundle", metavar="FILE", default="", help="Write a report without credentials (default: none)."
 )
-async def command(call: Call, bundle: str, **given: Any) -> int:
+async def command(call: Call, bundle: str, launch: bool, start_timeout: float | None, **given: Any) -> int:
+    if start_timeout is not None:
+        if not launch:
+            raise UsageError("--start-timeout belongs to --launch", hint="without it nothing is started")
+        given["start_timeout"] = start_timeout
     if bundle and Path(bundle).exists():
         raise Conflict(f"{bundle} is there already", field="--bundle", hint="name another file")
     profile = _profile(call, given)
     async with call.sessions() as sessions:
         if sessions.where:
             call.terminal.note(f"checking {sessions.where}")
-        found = await sessions.doctor(profile)
+        found = await sessions.doctor(profile, launch=launch, report=ProgressPrinter(call.terminal))
         if bundle:
             from moorage.cli.bundle import write_bundle
 

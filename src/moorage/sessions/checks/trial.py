@@ -15,23 +15,27 @@ from moorage.core.errors import ApiError, MoorageError
 from moorage.core.kinds import Json
 from moorage.core.session import Session, WorkspaceMode
 from moorage.ports.cluster import Cluster
-from moorage.ports.sessions import Check, LaunchRequest
+from moorage.ports.sessions import Check, LaunchRequest, Report
+from moorage.ports.store import Allow
 from moorage.sessions.executors import ExecutorConfig
 from moorage.sessions.parts import Parts
 
 
 @dataclass
 class Trial:
-    """``profile``: None where only the connection is tested. What steps learn for later ones: ``version`` and
-    ``user`` ("" while unknown), the ``session`` that the profile makes, what a dry run of its Pod brought."""
+    """``profile``: None where only the connection is tested. ``report``: who is told of what a launch does.
+    What steps learn for later ones: ``version`` and ``user`` ("" while unknown), the ``session`` that the
+    profile makes, what the store has to ask as one comes on record, what a dry run of its Pod brought."""
 
     parts: Parts
     config: ExecutorConfig
     profile: LaunchRequest | None
     cluster: Cluster
+    report: Report
     version: str = ""
     user: str = ""
     session: Session | None = None
+    allow: Allow | None = None
     pod: Json | ApiError | None = None
 
     @property

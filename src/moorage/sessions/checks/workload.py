@@ -56,7 +56,7 @@ async def storage(trial: Trial) -> Check:
         return Check("storage", "ok", "an emptyDir needs no claim and no class")
     said: list[Progress] = []
     if trial.session is not None:
-        await check_storage(trial.parts, trial.cluster, trial.session, said.append)
+        trial.allow = await check_storage(trial.parts, trial.cluster, trial.session, said.append)
         wanted = trial.session.inventory.snapshot.workspace
         if said:
             return Check("storage", "warning", said[0].message)
