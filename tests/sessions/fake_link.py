@@ -6,19 +6,23 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from moorage.core.errors import LinkError
-from moorage.ports.link import AgentStatus, ExitStatus, Gap, HelloInfo, Output, ProcessSpec
+from moorage.engine.bounded_tar import entries
+from moorage.engine.workspace_copy import tree_hash
+from moorage.ports.link import AgentStatus, ExitStatus, Gap, HelloInfo, LeftOut, Output, ProcessSpec
 
 
 @dataclass
 class FakeAgent:
     """The helper in one Pod. ``held`` begins at transcript offset ``base``; ``last_words`` are written when
     it is asked to end; ``starting`` is told of each start before it happens;
-    ``markers``: of what was filled, by directory."""
+    ``markers``: of what was filled, by directory; ``workspace``: all of it, as a tar; ``copied`` is told of
+    each copy once it is made."""
 
     pod_uid: str
     log: list[str]
@@ -32,6 +36,9 @@ class FakeAgent:
     last_words: bytes = b""
     starts: list[ProcessSpec] = field(default_factory=list)
     unpacked: list[bytes] = field(default_factory=list)
+    workspace: bytes = b""
+    copied: Callable[[], None] = lambda: None
+    put: dict[str, bytes] = field(default_factory=dict)
     broken: bool = False
     starting: Callable[[str], Awaitable[None]] | None = None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -138,8 +145,24 @@ class FakeLink:
     async def materialize(self, path: str, chunks: AsyncIterator[bytes], *, marker: str, limit: int) -> bool:
         self.agent.log.append("materialize")
         self.agent.unpacked.append(b"".join([chunk async for chunk in chunks]))
+        self.agent.workspace = self.agent.unpacked[-1]
         self.agent.markers[path] = marker
         return True
+
+    async def get_tar(self, path: str, left_out: LeftOut | None = None) -> AsyncIterator[bytes]:
+        self.agent.log.append("get tar")
+        yield self.agent.workspace
+        self.agent.copied()
+
+    async def hash_tree(self, path: str) -> str:
+        return tree_hash(entries(io.BytesIO(self.agent.workspace)))
+
+    async def put_tar(
+        self, path: str, chunks: AsyncIterator[bytes], *, limit: int, replace: bool = False
+    ) -> int:
+        self.agent.log.append(f"put {path}")
+        self.agent.put[path] = b"".join([chunk async for chunk in chunks])
+        return len(self.agent.put[path])
 
     async def dial(self, port: int) -> FakePort:
         if self.agent.state == "gone":

@@ -210,7 +210,7 @@ async def test_of_two_launches_at_the_same_instant_one_gets_the_claim(
     async def meet(*args: object) -> None:
         await both_checked.wait()
 
-    monkeypatch.setattr(launching, "_dry_run", meet)
+    monkeypatch.setattr(launching, "dry_run", meet)
     outcomes = await asyncio.gather(
         *(launch(stage, MODES["existing_claim"], name) for name in ("one", "two")), return_exceptions=True
     )

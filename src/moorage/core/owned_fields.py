@@ -64,7 +64,18 @@ def claim_conflicts(expected: Json, admitted: Json) -> tuple[FieldConflict, ...]
     # Without a class of ours the cluster's default is filled in.
     if wanted is not None and wanted != given:
         conflicts.append(FieldConflict("spec.storageClassName", wanted, given))
+    origin = _data_source(expected)
+    # Without it the volume would be empty, and that a clone; one that somebody adds fills nothing of ours.
+    if origin is not None and origin != (found := _data_source(admitted)):
+        conflicts.append(FieldConflict("spec.dataSource", origin, found))
     return tuple(conflicts)
+
+
+def _data_source(claim: Json) -> tuple[str, str] | None:
+    """Kind and name of what a volume is made from; the API server writes it into both fields."""
+    spec = _spec(claim)
+    origin = spec.get("dataSource") or spec.get("dataSourceRef")
+    return (str(origin.get("kind")), str(origin.get("name"))) if origin else None
 
 
 def _spec(obj: Json) -> Json:
@@ -308,7 +319,7 @@ CLAIM_FIELDS: dict[str, Callable[[Json], Any]] = {
         ((_spec(claim).get("resources") or {}).get("requests") or {}).get("storage")
     ),
 }
-"""The closed list for claims; ``spec.storageClassName`` joins it where we named a class."""
+"""The closed list for claims; ``spec.storageClassName`` and ``spec.dataSource`` join where we named them."""
 
 IDENTITY_FIELDS: frozenset[str] = frozenset(
     {

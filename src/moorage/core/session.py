@@ -92,6 +92,9 @@ class Inventory(msgspec.Struct, frozen=True):
     claim_uid: str = ""
     claim_created_by_us: bool = False
     nonces: tuple[IssuedNonce, ...] = ()
+    clone_of: str = ""
+    """The claim that the storage driver copies into ours as it makes it; "" for an empty one."""
+    clone_of_uid: str = ""
 
     def nonces_for(self, kind: str, name: str) -> tuple[str, ...]:
         """Every create nonce ever issued for this object."""
@@ -109,17 +112,47 @@ class AgentSpec(msgspec.Struct, frozen=True):
     tty: bool = False
     stdin: bool = False
     grace_seconds: float = 10.0
+    preset: str = ""
+    input: str = ""
+    resume_argv: tuple[str, ...] = ()
+    resume_input: str = ""
+    state_dirs: tuple[str, ...] = ()
+
+    def words(self, *, resumed: bool) -> tuple[str, ...]:
+        """The command of a start: the preset's resume command where there is one, or else the same."""
+        return self.resume_argv if resumed and self.resume_argv else self.argv
+
+    def first_input(self, *, resumed: bool) -> str:
+        """What a start is given to read. The prompt is said once."""
+        return self.resume_input if resumed else self.input
+
+
+FORKED = "session"
+"""Kind of a source that is the workspace of another session."""
 
 
 class SourceSpec(msgspec.Struct, frozen=True):
-    """What fills the workspace. ``location`` is a path or a URL without credentials; ``commit`` and
-    ``marker`` are recorded before the agent starts."""
+    """What fills the workspace. ``kind``: ``path``, ``url`` or ``session``. ``location`` is a path, a URL
+    without credentials, or the other session's id; ``commit`` and ``marker`` are recorded before the agent
+    starts.
+
+    Of a session: ``method`` is ``copy`` or ``clone``, ``tree`` the hash that the workspace must have before
+    its agent starts ("" where only ``marker`` can prove it), ``origin`` the path or URL that ``commit`` is
+    from."""
 
     kind: str
     location: str
     ref: str = ""
     commit: str = ""
     marker: str = ""
+    method: str = ""
+    tree: str = ""
+    origin: str = ""
+
+    @property
+    def repository(self) -> str:
+        """Path or URL that ``commit`` is from."""
+        return self.origin if self.kind == FORKED else self.location
 
 
 class AgentExit(msgspec.Struct, frozen=True):

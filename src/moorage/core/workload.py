@@ -60,6 +60,8 @@ def session_claim(identity: Identity, inventory: Inventory, nonce: str) -> Json:
     }
     if workspace.storage_class:
         spec["storageClassName"] = workspace.storage_class
+    if inventory.clone_of:
+        spec["dataSource"] = {"kind": "PersistentVolumeClaim", "name": inventory.clone_of}
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",

@@ -31,11 +31,13 @@ from moorage.core.owned_fields import claim_conflicts, pod_conflicts
 from moorage.core.ownership import judge_claim, judge_pod
 from moorage.core.plans import actions as do
 from moorage.core.plans.changes import enter, own, spend
-from moorage.core.session import Diagnosis, Phase, Session, WorkspaceMode, change
+from moorage.core.plans.fork import CLONE
+from moorage.core.session import FORKED, Diagnosis, Phase, Session, WorkspaceMode, change
 from moorage.core.workload import session_claim, session_pod
 from moorage.engine.connection import ANSWER_TIMEOUT, Connection
 from moorage.engine.creation import Creation
 from moorage.engine.failure import ActionFailed
+from moorage.engine.fork_proof import check_origin, prove_equal
 from moorage.ports.clock import Clock, Ids
 from moorage.ports.cluster import Cluster
 from moorage.ports.link import Gap, Link, ProcessSpec
@@ -125,8 +127,10 @@ class Actor:
                 assert_never(unreachable)
 
     async def _create_claim(self, session: Session) -> Session:
-        name = session.inventory.claim_name
-        self._say("storage", f"creating claim {name}")
+        name, clone_of = session.inventory.claim_name, session.inventory.clone_of
+        if clone_of:
+            await check_origin(self._cluster, session)
+        self._say("storage", f"creating claim {name}" + (f" as a clone of {clone_of}" if clone_of else ""))
         session, uid = await self._creation.create(session, CLAIMS, name, _claim, claim_conflicts)
         return own(session, claim_uid=uid, claim_created_by_us=True)
 
@@ -169,6 +173,17 @@ class Actor:
             raise ActionFailed(_refused(error)) from error
 
     async def _materialize(self, session: Session, link: Link, marker: str) -> Session:
+        assert session.source is not None
+        if session.source.method != CLONE:
+            await self._fill(session, link, marker)
+        if session.source.kind != FORKED:
+            return session
+        self._say("source", "comparing the workspace with the one it was copied from")
+        await prove_equal(session, link)
+        filled: Session = change(session, filled=session.inventory.claim_uid or link.hello.pod_uid)
+        return filled
+
+    async def _fill(self, session: Session, link: Link, marker: str) -> None:
         self._say("source", f"unpacking {session.source.location if session.source else ''}")
         source = self._source(session)
         try:
@@ -179,7 +194,6 @@ class Actor:
             raise LinkError(f"agentctl took nothing more of the source for {STALL:.0f} s") from None
         except (Conflict, NotFound, HelperError) as error:
             raise ActionFailed(_refused(error, "source")) from error
-        return session
 
     async def _start(self, session: Session, link: Link, start_id: str) -> Session:
         end = await self._store.transcripts.end(session.id)

@@ -14,16 +14,17 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from moorage.core.errors import NotFound, UsageError
-from moorage.core.session import Session, SourceSpec
+from moorage.core.session import FORKED, Session, SourceSpec
 from moorage.core.source_url import GitUrl, parse_git_url
 from moorage.engine.git import clone, exclude_ours, head_commit, is_top_level, overlay_dirty, set_origin
 from moorage.engine.spool_lock import launching, sweeping
 from moorage.engine.tree_tar import Packed, write_tar
+from moorage.engine.workspace_copy import Copied, spool_copy
 
 CHUNK = 256 * 1024
 
@@ -134,6 +135,22 @@ class Sources:
         os.replace(part, final)
         return f"sha256:{digest}"
 
+    async def take(self, session_ids: Sequence[str], chunks: AsyncIterator[bytes]) -> Copied:
+        """Spool a copy of another workspace, once, as the source of each of these sessions. Raises
+        HelperError for what is no workspace, StoreError where there is no room, and what ``chunks`` raises.
+        """
+        self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
+        first = self._file(session_ids[0])
+        part = first.with_suffix(".part")
+        try:
+            copied = await spool_copy(chunks, part)
+            os.replace(part, first)
+        finally:
+            part.unlink(missing_ok=True)
+        for session_id in session_ids[1:]:
+            os.link(first, self._file(session_id))
+        return copied
+
     def _file(self, session_id: str) -> Path:
         return self._spool / f"{session_id}.tar"
 
@@ -142,12 +159,7 @@ class Sources:
         try:
             handle = await asyncio.to_thread(self._file(session.id).open, "rb")
         except FileNotFoundError:
-            raise NotFound(
-                "the prepared source of this session is gone",
-                hint=f"remove the session and run it again with --source {session.source.location}"
-                if session.source
-                else "",
-            ) from None
+            raise NotFound("the prepared source of this session is gone", hint=_again(session)) from None
         with handle:
             while chunk := await asyncio.to_thread(handle.read, CHUNK):
                 yield chunk
@@ -155,6 +167,14 @@ class Sources:
     async def discard(self, session_id: str) -> None:
         """The workspace is filled (or the session gone): drop the file. Repeatable."""
         await asyncio.to_thread(self._file(session_id).unlink, missing_ok=True)
+
+
+def _again(session: Session) -> str:
+    if session.source is None:
+        return ""
+    if session.source.kind == FORKED:
+        return f"remove the session and fork {session.source.location} again"
+    return f"remove the session and run it again with --source {session.source.location}"
 
 
 def _sha256(path: Path) -> str:

@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 from moorage.core.kinds import Json
 from moorage.core.session import AgentExit, Diagnosis, HelperSpec, Session, WorkspaceSpec
 from moorage.ports.files import RemoteFiles
+from moorage.ports.forks import ForkPlan, ForkRequest
 from moorage.ports.link import ContainerUsage, FileEntry, Gap, LeftOut, Output, ProcessSpec, RemoteProcess
 from moorage.ports.store import SessionEvent
 from moorage.ports.streams import DialledStream
@@ -220,6 +221,14 @@ class SessionVerbs(Protocol):
 
     async def reset(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView:
         """Pause, then resume: a new Pod on the same workspace."""
+
+    async def fork_plan(self, name: str, request: ForkRequest) -> ForkPlan:
+        """The preflight of ``fork``; changes nothing."""
+
+    async def fork(self, name: str, request: ForkRequest, report: Report) -> list[Session]:
+        """Put sessions on record whose workspaces are copies of this one's; ``resume`` starts them, as after
+        ``launch``. Conflict, with the reason of the preflight, where it cannot be done. The session itself is
+        only read."""
 
     async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView: ...
 

@@ -79,7 +79,7 @@ async def draft(parts: Parts, request: LaunchRequest, report: Report) -> tuple[S
     cluster = await parts.executors.cluster(config)
     session = await composed(parts, config, cluster, request, report)
     allow = await check_storage(parts, cluster, session, report)
-    await _dry_run(session, cluster, report)
+    await dry_run(session, cluster, report)
     return session, allow
 
 
@@ -317,7 +317,7 @@ async def _namespace_uid(cluster: Cluster, namespace: str) -> str:
     return uid
 
 
-async def _dry_run(session: Session, cluster: Cluster, report: Report) -> None:
+async def dry_run(session: Session, cluster: Cluster, report: Report) -> None:
     """The authority is the server: what it would refuse is refused now, before anything is recorded, and what
     admission makes of the author's own words is told."""
     resources = {"Pod": PODS, "PersistentVolumeClaim": CLAIMS}

@@ -13,6 +13,7 @@ from moorage.core.kinds import Json
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
 from moorage.ports.cluster import Cluster
+from moorage.ports.forks import ForkPlan, ForkRequest
 from moorage.ports.link import (
     ContainerUsage,
     FileEntry,
@@ -36,7 +37,7 @@ from moorage.ports.sessions import (
 )
 from moorage.ports.store import SessionEvent
 from moorage.ports.streams import DialledStream
-from moorage.sessions import abandoned, history, probe, removal, unreadable
+from moorage.sessions import abandoned, fork, history, probe, removal, unreadable
 from moorage.sessions.attachment import SessionAttachment
 from moorage.sessions.carry import carry_out, leave_wish
 from moorage.sessions.doctor import doctor
@@ -151,6 +152,13 @@ class Verbs:
     async def reset(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView:
         await self.pause(name, report, discard_workspace=discard_workspace)
         return await self.resume(name, report)
+
+    async def fork_plan(self, name: str, request: ForkRequest) -> ForkPlan:
+        return await fork.plan(self._parts, await self._get(name), request, self._links.to)
+
+    async def fork(self, name: str, request: ForkRequest, report: Report) -> list[Session]:
+        await removal.sweep(self._parts)
+        return await fork.fork(self._parts, await self._get(name), request, self._links.to, report)
 
     async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView:
         session = await self._get(name)

@@ -113,7 +113,11 @@ RESTARTS = [tuple(Restart(at=NOW - 5, cause="Pod deleted") for _ in range(count)
 HISTORIES: list[dict[str, Any]] = every(
     dict,
     seen_intent=[3, 2, 0],
-    source=[None, SourceSpec("path", "/x", marker="m1")],
+    source=[
+        None,
+        SourceSpec("path", "/x", marker="m1"),
+        SourceSpec("session", "s0", marker="m1", method="copy", tree="t"),
+    ],
     restarts=RESTARTS,
     restart_allowed=[True, False],
     ever_ran=[False, True],

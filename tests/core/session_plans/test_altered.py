@@ -40,7 +40,7 @@ def outcome(life: Life) -> tuple[Any, ...]:
 def test_a_crash_before_in_or_after_any_call_ends_as_the_undisturbed_run(
     mode: WorkspaceMode, alters: tuple[str, ...], unlucky: list[Fault], after: Desired
 ) -> None:
-    quiet, life = Life(mode, source=False), Life(mode, source=False)
+    quiet, life = Life(mode, source=None), Life(mode, source=None)
     quiet.world.alters = life.world.alters = alters
     for fault in unlucky:
         life.round(fault)

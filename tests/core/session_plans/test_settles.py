@@ -21,14 +21,17 @@ CRASHES = (Fault.CRASH_BEFORE_ACT, Fault.CRASH_AFTER_ACT)
 MISHAPS = ("nothing", "nothing", "nothing", "container killed", "Pod deleted", "agent exits")
 
 
+SOURCE = SourceSpec("path", "/x", marker="m1")
+FORK = SourceSpec("session", "s0", marker="m1", method="copy", tree="t")
+
+
 class Life:
     """One session in one world; ``stored`` is what survives a crash."""
 
-    def __init__(self, mode: WorkspaceMode, source: bool) -> None:
+    def __init__(self, mode: WorkspaceMode, source: SourceSpec | None) -> None:
         self.world = World()
         self.now = NOW
-        spec = SourceSpec("path", "/x", marker="m1") if source else None
-        self.stored = session(mode=mode, source=spec)
+        self.stored = session(mode=mode, source=source)
 
     def want(self, desired: Desired, *, discard: bool = True) -> None:
         number = self.stored.intent.number + 1
@@ -104,14 +107,15 @@ class Life:
 
 modes = st.sampled_from([WorkspaceMode.MANAGED_PVC, WorkspaceMode.EMPTY_DIR])
 troubles = st.lists(st.tuples(st.sampled_from(list(Fault)), st.sampled_from(MISHAPS)), max_size=12)
+sources = st.sampled_from([None, SOURCE, FORK])
 wishes = st.lists(st.sampled_from([Desired.RUNNING, Desired.STOPPED, Desired.PAUSED]), max_size=4)
 
 
 @settings(max_examples=400, deadline=None)
-@given(modes, st.booleans(), wishes, st.lists(troubles, min_size=6, max_size=6))
+@given(modes, sources, wishes, st.lists(troubles, min_size=6, max_size=6))
 def test_whatever_goes_wrong_the_session_settles_and_deleting_it_leaves_nothing(
     mode: WorkspaceMode,
-    source: bool,
+    source: SourceSpec | None,
     wanted: list[Desired],
     faults: list[list[tuple[Fault, str]]],
 ) -> None:
@@ -149,7 +153,7 @@ def _kept(stored: Session, desired: Desired) -> None:
 def test_a_managed_workspace_is_the_same_claim_from_start_to_delete(
     faults: list[list[tuple[Fault, str]]],
 ) -> None:
-    life = Life(WorkspaceMode.MANAGED_PVC, source=True)
+    life = Life(WorkspaceMode.MANAGED_PVC, source=SOURCE)
     life.settle()
     claim = life.world.claim
     assert claim is not None
@@ -169,7 +173,7 @@ def test_a_managed_workspace_is_the_same_claim_from_start_to_delete(
 @settings(max_examples=300, deadline=None)
 @given(modes, troubles)
 def test_one_start_id_starts_one_agent(mode: WorkspaceMode, unlucky: list[tuple[Fault, str]]) -> None:
-    life = Life(mode, source=False)
+    life = Life(mode, source=None)
     for fault, mishap in unlucky:
         life.mishap(mishap)
         life.round(fault)
@@ -179,14 +183,18 @@ def test_one_start_id_starts_one_agent(mode: WorkspaceMode, unlucky: list[tuple[
 
 
 def test_a_quiet_start_takes_each_step_once() -> None:
-    life = Life(WorkspaceMode.MANAGED_PVC, source=True)
+    for source in (SOURCE, FORK):
+        _starts_in_five_steps(Life(WorkspaceMode.MANAGED_PVC, source))
+
+
+def _starts_in_five_steps(life: Life) -> None:
     life.settle()
     steps = [line for line in life.world.log if " " not in line]
     assert steps == ["CreateClaim", "CreatePod", "Connect", "Materialize", "StartAgent"]
 
 
 def test_a_quiet_delete_takes_each_step_once() -> None:
-    life = Life(WorkspaceMode.MANAGED_PVC, source=False)
+    life = Life(WorkspaceMode.MANAGED_PVC, source=None)
     life.settle()
     life.world.log.clear()
     life.want(Desired.DELETED)

@@ -14,6 +14,7 @@ from moorage.core.plans import actions as do
 from moorage.core.plans.changes import enter, own
 from moorage.core.plans.observation import ClaimSeen, LinkSeen, PodSeen, Seen, Trouble, Verdict
 from moorage.core.session import (
+    FORKED,
     AgentExit,
     Diagnosis,
     IssuedNonce,
@@ -203,7 +204,7 @@ class World:
             case do.CloseLink():
                 self.link = None
             case do.Materialize(marker):
-                self._holder().marker = marker
+                return self._fill(session, marker)
             case do.StartAgent(start_id):
                 return self._start(session, start_id, now)
             case do.Drain():
@@ -275,7 +276,19 @@ class World:
             raise RuntimeError("no link")
         return self.pod, self.pod.helper
 
+    def _fill(self, session: Session, marker: str) -> Session:
+        """What came from another session is noted as filled once it was compared, in this very act."""
+        holder = self._holder()
+        holder.marker = marker
+        self._may_die()
+        assert session.source is not None
+        if session.source.kind != FORKED:
+            return session
+        filled: Session = change(session, filled=holder.uid)
+        return filled
+
     def _start(self, session: Session, start_id: str, now: float) -> Session:
+        assert session.source is None or session.filled == self._holder().uid
         pod, helper = self._helper()
         if helper.start_id != start_id:
             if helper.state in ("running", "draining"):

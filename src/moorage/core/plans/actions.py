@@ -63,7 +63,8 @@ class CloseLink:
 
 @dataclass(frozen=True)
 class Materialize:
-    """Fill the workspace from the session's source, once."""
+    """Fill the workspace from the session's source, once. What came from another session is compared with it,
+    and only then noted as filled."""
 
     marker: str
 

@@ -41,7 +41,7 @@ from moorage.core.plans.changes import (
 )
 from moorage.core.plans.observation import ClaimSeen, LinkSeen, PodSeen, Seen, Verdict
 from moorage.core.plans.proof import unproved
-from moorage.core.session import AgentRun, Diagnosis, Phase, Session, WorkspaceMode, change
+from moorage.core.session import FORKED, AgentRun, Diagnosis, Phase, Session, WorkspaceMode, change
 
 LOOKS_BEFORE_LATE = 4
 """Failures to reach an agent that was started, before its start counts as failed."""
@@ -274,7 +274,8 @@ def _not_running(session: Session, pod: PodSeen, now: float) -> Plan:
 def _agent(session: Session, pod: PodSeen, link: LinkSeen, seen: Seen, now: float) -> Plan:
     workspace_uid = session.inventory.claim_uid or pod.uid
     if session.source is not None and session.filled != workspace_uid:
-        if link.marker != session.source.marker:
+        # A copy of another workspace is filled once it is proved equal, which only the act can tell.
+        if session.source.kind == FORKED or link.marker != session.source.marker:
             preparing = enter(session, Phase.BOOTSTRAPPING, now, reason="workspace")
             return retry(preparing, Materialize(session.source.marker), seen.trouble)
         session = change(session, filled=workspace_uid)
