@@ -33,6 +33,7 @@ from moorage.core.session import (
     WorkspaceSpec,
 )
 from moorage.ports.files import RemoteFiles
+from moorage.ports.forks import ForkCheck, ForkPlan, ForkRequest
 from moorage.ports.link import ContainerUsage, ExitStatus, FileEntry, Gap, LeftOut, Output, ProcessSpec
 from moorage.ports.sessions import (
     Caller,
@@ -117,6 +118,15 @@ CALLER = Caller(
 )
 
 
+FORK = ForkPlan(
+    "brisk-otter",
+    "copy",
+    ("brisk-otter",),
+    WorkspaceSpec(WorkspaceMode.MANAGED_PVC, size="1Gi"),
+    (ForkCheck("session", "ok", "preserved"), ForkCheck("quiesced", "ok", "nothing of the agent runs")),
+)
+
+
 @dataclass
 class Scripted:
     """The verbs. Fields are the script; ``calls`` is what was asked, in order. ``failures``: errors to
@@ -149,6 +159,7 @@ class Scripted:
     caller: Caller = CALLER
     history: Sequence[SessionEvent] = ()
     warnings: Sequence[Progress] = ()
+    fork_preflight: ForkPlan = FORK
     objects: Sequence[Json] = ()
     scenes: list[list[SessionView]] | None = None
     found: dict[str, Evidence] = field(default_factory=dict)
@@ -225,6 +236,17 @@ class Scripted:
 
     async def reset(self, name: str, report: Report, *, discard_workspace: bool = False) -> SessionView:
         return await self._act("reset", name, report, discard_workspace)
+
+    async def fork_plan(self, name: str, request: ForkRequest) -> ForkPlan:
+        self.note("fork_plan", name, request)
+        self._view(name)
+        return self.fork_preflight
+
+    async def fork(self, name: str, request: ForkRequest, report: Report) -> list[Session]:
+        self.note("fork", name, request)
+        self._view(name)
+        report(Progress("source", f"copying the workspace of {name}"))
+        return [make_session(fork) for fork in self.fork_preflight.names]
 
     async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView:
         return await self._act("archive", name, report, force)

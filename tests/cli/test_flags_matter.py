@@ -69,6 +69,10 @@ CASES = [
     Case(("rm", "-y"), ("--all",), (NAME,)),
     Case(("rm", "-y"), ("-l", "moorage.dev/task-id"), (NAME,)),
     Case(("rm", NAME, "-y"), ("-f", "NAMES")),
+    *(
+        Case(("fork", NAME), flag)
+        for flag in (("--n", "2"), ("--name", "other"), ("--method", "clone"), ("--live",), ("--dry-run",))
+    ),
     Case(("archive", NAME), ("-y",)),
     Case(("events", NAME), ("-w",)),
     Case(("port-forward", NAME), ("0:80",), ("0:81",)),

@@ -28,6 +28,7 @@ VERBS: Final[dict[str, Entry]] = {
     "pause": Entry("pause", "End the agent and delete its Pod; keep the workspace.", _SESSIONS),
     "resume": Entry("resume", "Start the agent of a stopped or paused session again.", _SESSIONS),
     "reset": Entry("reset", "Put a session on a new Pod; keep the workspace.", _SESSIONS),
+    "fork": Entry("fork", "Start new sessions on copies of a session's workspace.", _SESSIONS),
     "archive": Entry("archive", "Remove the cluster objects; keep output and history.", _SESSIONS),
     "rm": Entry("rm", "Remove cluster objects, output and history.", _SESSIONS),
     "wait": Entry("wait", "Wait until sessions are as they should be.", _SESSIONS),
