@@ -165,6 +165,14 @@ def test_exec_passes_input_output_and_the_exit_code(kubectl: Kubectl, pod: str) 
     assert kubectl("exec", "p", "--", "true").stdout == ""
 
 
+def test_run_carries_input_to_its_end_and_tells_the_exit_code(kubectl: Kubectl) -> None:
+    words = ("run", "r", "--image=localhost/busybox:test", "--restart=Never", "--rm", "-i", "--quiet")
+    done = kubectl(*words, "--", "sh", "-c", "cat; exit 4", stdin="a\nb\n", code=4)
+    assert done.stdout.startswith("a\nb\n")
+    assert done.stdout.count("a\n") == 1, "said once: the streams' own end is no failure"
+    assert "couldn't attach" not in done.stderr
+
+
 def test_events_tell_the_story_of_a_pod(kubectl: Kubectl, pod: str) -> None:
     said = kubectl("events", "--for", "pod/p").stdout
     assert {"Scheduled", "Started"} <= {line.split()[2] for line in said.splitlines()[1:]}

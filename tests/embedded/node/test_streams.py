@@ -157,6 +157,23 @@ async def test_attached_streams_are_the_containers_own(world: World) -> None:
     assert "running" in state(world.pod())
 
 
+async def test_stdin_once_ends_with_the_first_that_wrote_to_it(world: World) -> None:
+    await world.start(
+        restartPolicy="Never",
+        containers=[container("!cat; exit 5", stdin=True, stdinOnce=True)],
+    )
+    watching = await world.node.attach(world.pod(), "main", tty=False, stdin=False)
+    await watching.close()
+    async with asyncio.timeout(PATIENCE):
+        session = await world.node.attach(world.pod(), "main", tty=False, stdin=True)
+        await session.write(b"a word\n")
+        await session.close_stdin()
+        assert await session.read() == (1, b"a word\n")
+        assert await session.read() is None
+        assert (await session.wait()).code == 5
+    await session.close()
+
+
 async def test_a_port_of_the_pod_is_one_of_this_machine(world: World) -> None:
     await world.start(containers=[container()])
 

@@ -122,7 +122,8 @@ class PodStreams:
         except BaseException:  # the client has left: nobody will carry its streams
             await session.close()
             raise
-        await _carried(request, channels, run_command(channels, session, half_close=chosen == V5))
+        carrying = run_command(channels, session, half_close=chosen == V5, attached=stream == "attach")
+        await _carried(request, channels, carrying)
         return ws
 
 

@@ -129,11 +129,14 @@ class Channels:
             await asyncio.gather(work, fault, return_exceptions=True)
 
 
-async def run_command(channels: Channels, session: ExecSession, *, half_close: bool) -> None:
-    """Carry one command's streams until it has ended and all of its output is sent."""
+async def run_command(
+    channels: Channels, session: ExecSession, *, half_close: bool, attached: bool = False
+) -> None:
+    """Carry one command's streams until it has ended and all of its output is sent. ``attached``: they are a
+    container's own, whose exit code stands in the Pod's status; the kubelet calls such an end a success."""
     await channels.send(_STDOUT, b"")  # tells the client that it is through
     incoming = asyncio.create_task(_input(channels, session, half_close=half_close))
-    outgoing = asyncio.create_task(_output(channels, session))
+    outgoing = asyncio.create_task(_output(channels, session, attached=attached))
     try:
         await asyncio.wait((incoming, outgoing), return_when=asyncio.FIRST_COMPLETED)
         if not outgoing.done() and not incoming.cancelled():
@@ -150,12 +153,13 @@ async def run_command(channels: Channels, session: ExecSession, *, half_close: b
         await asyncio.gather(incoming, outgoing, return_exceptions=True)
 
 
-async def _output(channels: Channels, session: ExecSession) -> None:
+async def _output(channels: Channels, session: ExecSession, *, attached: bool) -> None:
     while (found := await session.read()) is not None:
         channel, data = found
         for start in range(0, len(data), CHUNK):
             await channels.send(channel, data[start : start + CHUNK])
-    await say_ended(channels, await session.wait())
+    ended = await session.wait()
+    await say_ended(channels, ExecExit(0) if attached else ended)
 
 
 async def say_ended(channels: Channels, ended: ExecExit) -> None:

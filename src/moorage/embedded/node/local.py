@@ -217,7 +217,7 @@ class LocalNode:
 
     async def attach(self, pod: Json, container: str, *, tty: bool, stdin: bool) -> ExecSession:
         """See ``embedded.seam.Node.attach``."""
-        return await self._session(pod, container, "attach")
+        return await self._session(pod, container, "attach", stdin=stdin)
 
     async def _session(self, pod: Json, container: str, op: str, **what: object) -> ShimSession:
         worker, attempt = self._running(pod, container)

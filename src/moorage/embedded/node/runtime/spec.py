@@ -74,6 +74,7 @@ def container_spec(
         "cgroup": str(place.attempt / "cgroup"),
         "share_pid": bool(pod["spec"].get("shareProcessNamespace")),
         "stdin": bool(container.get("stdin")),
+        "stdin_once": bool(container.get("stdinOnce")),
         "tty": bool(container.get("tty")),
         "log": str(place.attempt / "log"),
         "folder": str(place.attempt),

@@ -135,6 +135,10 @@ class Command:
             if name in self.container.namespaces:
                 syscalls.setns(self.container.namespaces[name])
 
+    def finish_input(self) -> None:
+        """The node has no more for it."""
+        self.input.finish()
+
     def _settle(self) -> None:
         if "user" in self.container.namespaces:
             syscalls.setns(self.container.namespaces["user"])
@@ -199,10 +203,13 @@ class Command:
 
 
 class Attachment:
-    """The container's own streams."""
+    """The container's own streams. Where the Pod says ``stdinOnce``, the end of the first one's input is that
+    of the container, as with containerd: not of a terminal, and not of one that was only watched."""
 
-    def __init__(self, loop: Loop, container: Container, send: Send) -> None:
+    def __init__(self, loop: Loop, container: Container, asked: dict[str, Any], send: Send) -> None:
         self._container, self._send = container, send
+        once = container.spec.get("stdin_once", False) and not container.spec["tty"]
+        self._ends_input = bool(once and asked.get("stdin"))
         fd = os.dup(container.stdin) if container.stdin >= 0 else -1
         self.input = Input(loop, fd)
         container.listeners.append(self._heard)
@@ -220,7 +227,13 @@ class Attachment:
     def room(self) -> None:
         return
 
+    def finish_input(self) -> None:
+        """The node has no more for it."""
+        self.input.finish()
+        if self._ends_input:
+            self._container.close_input()
+
     def abandon(self) -> None:
         if self._heard in self._container.listeners:
             self._container.listeners.remove(self._heard)
-        self.input.close()
+        self.finish_input()  # what was sent before is still written

@@ -215,6 +215,12 @@ class Container:
             self.record["reason"] = "OOMKilled"
         self._finish(code=128 + number if number else code, signal=number)
 
+    def close_input(self) -> None:
+        """Nobody can write to its stdin from now on but who is doing so."""
+        if self.stdin >= 0:
+            os.close(self.stdin)
+            self.stdin = -1
+
     def _finish(self, **how: Any) -> None:
         if self.record["state"] == "exited":
             return
@@ -224,9 +230,7 @@ class Container:
         self._outputs.clear()
         if self._journal is not None:
             self._journal.close()
-        if self.stdin >= 0:
-            os.close(self.stdin)
-            self.stdin = -1
+        self.close_input()
         self._close_namespaces()
         if self.group is not None:
             self.group.remove()

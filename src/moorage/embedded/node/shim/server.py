@@ -176,7 +176,7 @@ class Connection:
     def _stream(self, op: str, container: Container, asked: dict[str, Any]) -> None:
         if op == "attach":
             self.tell({})
-            self._peer = Attachment(self._loop, container, self._send)
+            self._peer = Attachment(self._loop, container, asked, self._send)
         else:
             try:
                 command = Command(self._loop, container, asked, self._send)
@@ -202,7 +202,7 @@ class Connection:
             if kind == STDIN:
                 peer.input.put(data)
             elif kind == END_OF_INPUT:
-                peer.input.finish()
+                peer.finish_input()
             elif kind == SIZE:
                 peer.size(*json.loads(data))
 
