@@ -17,19 +17,21 @@ ROOM = 4 << 10
 LIMIT = MAX_PAYLOAD - ROOM
 
 
-def check_command(argv: Sequence[str], env: Mapping[str, str], cwd: str = "") -> None:
-    """Raises UsageError when command and variables, encoded, exceed LIMIT bytes, or when a part is not UTF-8.
-    A value of a variable is in no message."""
+def check_command(argv: Sequence[str], env: Mapping[str, str], cwd: str = "", first_input: str = "") -> None:
+    """Raises UsageError when command, variables and first input, encoded, exceed LIMIT bytes, or when a part
+    is not UTF-8. A value of a variable is in no message."""
     for number, word in enumerate(argv, 1):
         check_text(word, f"word {number} of the command", field="command")
     for name, value in env.items():
         check_text(name, "the name of a variable", field="env")
         check_text(value, f"the value of {name}", field=f"env.{name}")
     check_text(cwd, "the directory of the command", field="cwd")
-    size = len(json.dumps([list(argv), dict(env)]))
+    check_text(first_input, "the prompt", field="prompt")
+    size = len(json.dumps([list(argv), dict(env), *([first_input] if first_input else [])]))
     if size > LIMIT:
+        prompt = ", its prompt" if first_input else ""
         raise UsageError(
-            f"the command and its variables take {size} bytes, {LIMIT} fit",
+            f"the command{prompt} and its variables take {size} bytes, {LIMIT} fit",
             field="command",
             hint="put what is long into a file (moorage cp, or --source) and name the file",
         )

@@ -22,6 +22,8 @@ WORKSPACE_VOLUME: Final = "moorage-workspace"
 OPT_PATH: Final = "/opt/moorage"
 RUN_PATH: Final = "/run/moorage"
 WORKSPACE_PATH: Final = "/workspace"
+STATE_FOLDER: Final = ".moorage-state"
+"""In the workspace: what agents keep of their conversations. Git is told to leave out names like it."""
 OWNED_PATHS: Final = (OPT_PATH, RUN_PATH, WORKSPACE_PATH)
 
 RUN_SIZE: Final = "1Mi"

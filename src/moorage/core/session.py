@@ -103,7 +103,10 @@ class Inventory(msgspec.Struct, frozen=True):
 
 class AgentSpec(msgspec.Struct, frozen=True):
     """The agent's command. ``env_ref`` names the encrypted values of ``-e`` ("" when there are none).
-    ``stdin``: keep the agent's input open; else it reads end-of-file from the start on, at each start."""
+    ``stdin``: keep the agent's input open; else it reads end-of-file from the start on, at each start.
+
+    Of a preset: ``input`` is what the first start is given (see ``ports.link.ProcessSpec``), ``resume_argv``
+    and ``resume_input`` are for each later one, ``state_dirs`` are made in ``owned.STATE_FOLDER`` before."""
 
     argv: tuple[str, ...]
     env_ref: str = ""
@@ -167,7 +170,7 @@ class AgentExit(msgspec.Struct, frozen=True):
 class AgentRun(msgspec.Struct, frozen=True):
     """One start of the agent. ``start_id`` makes the start idempotent; ``epoch`` is the helper process
     that runs it; ``base_offset`` the transcript offset of its first byte; ``exit`` is set once the agent
-    has ended."""
+    has ended. ``resumed``: the agent ran before in this workspace."""
 
     start_id: str
     pod_uid: str = ""
@@ -175,6 +178,7 @@ class AgentRun(msgspec.Struct, frozen=True):
     started_at: float = 0.0
     exit: AgentExit | None = None
     base_offset: int = 0
+    resumed: bool = False
 
 
 class Restart(msgspec.Struct, frozen=True):
@@ -248,7 +252,8 @@ class Intent(msgspec.Struct, frozen=True):
 
 class Session(msgspec.Struct, frozen=True):
     """One run of a task: one Pod, one workspace. ``seen_intent``: the last intent number acted upon.
-    ``ever_ran``: an agent once ran, so the workspace may hold work. ``filled``: UID of the claim (or, for an
+    ``ever_ran``: an agent once ran, so the workspace may hold work. ``ran_in``: UID of the claim (or, for an
+    emptyDir, the Pod) in whose workspace it was last started. ``filled``: UID of the claim (or, for an
     emptyDir, the Pod) that the source was unpacked into."""
 
     identity: Identity
@@ -267,6 +272,7 @@ class Session(msgspec.Struct, frozen=True):
     start_timeout: float = 600.0
     seen_intent: int = 0
     ever_ran: bool = False
+    ran_in: str = ""
     filled: str = ""
 
     @property

@@ -34,13 +34,14 @@ from moorage.core.plans.changes import enter, own, spend
 from moorage.core.plans.fork import CLONE
 from moorage.core.session import FORKED, Diagnosis, Phase, Session, WorkspaceMode, change
 from moorage.core.workload import session_claim, session_pod
+from moorage.engine.agent_start import make_state_dirs, start_spec
 from moorage.engine.connection import ANSWER_TIMEOUT, Connection
 from moorage.engine.creation import Creation
 from moorage.engine.failure import ActionFailed
 from moorage.engine.fork_proof import check_origin, prove_equal
 from moorage.ports.clock import Clock, Ids
 from moorage.ports.cluster import Cluster
-from moorage.ports.link import Gap, Link, ProcessSpec
+from moorage.ports.link import Gap, Link
 from moorage.ports.store import Lease, Store
 
 Say = Callable[[str, str], None]
@@ -202,10 +203,11 @@ class Actor:
             # A new Pod after an unplanned end: what the old one had not yet sent is lost, and said so.
             end = await self._store.transcripts.append(session.id, Gap(end, None), self._lease)
             self._say("warning", f"output after byte {end} that was not fetched from the old Pod is lost")
-        agent = session.agent
-        spec = ProcessSpec(argv=agent.argv, env=await self._env(session), cwd=agent.cwd, tty=agent.tty)
+        agent, spec = session.agent, start_spec(session, await self._env(session))
+        if agent.state_dirs:
+            await make_state_dirs(link, agent.state_dirs)
         started = await _answered(link.start_agent(spec, base_offset=end, start_id=start_id))
-        if not agent.stdin and not agent.tty:
+        if not (agent.stdin or agent.tty or spec.input):
             with contextlib.suppress(MoorageError):  # an agent that has just ended has no input to close
                 await _answered(link.close_input())
         hello = link.hello

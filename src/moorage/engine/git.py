@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import shutil
+from collections.abc import Collection
 from pathlib import Path, PurePath
 from urllib.parse import urlsplit
 
@@ -134,9 +135,9 @@ async def set_origin(source: Path, tree: Path) -> None:
         await git("remote", "set-url", "origin", url.clean, cwd=tree)
 
 
-def exclude_ours(tree: Path) -> None:
-    """Keep what agentctl leaves in a workspace (its marker, copies under way) out of ``git status`` and
-    ``git add`` of the clone, by the list that belongs to this clone alone."""
+def exclude_ours(tree: Path, more: Collection[str] = ()) -> None:
+    """Keep what agentctl leaves in a workspace (its marker, copies under way), and what matches ``more``, out
+    of ``git status`` and ``git add`` of the clone, by the list that belongs to this clone alone."""
     info = tree / ".git/info"
     exclude = info / "exclude"
     kept = exclude.read_bytes() if exclude.is_file() else b""
@@ -144,7 +145,8 @@ def exclude_ours(tree: Path) -> None:
         info.unlink()
     info.mkdir(exist_ok=True)
     exclude.unlink(missing_ok=True)
-    exclude.write_bytes(kept + (b"\n" if kept and not kept.endswith(b"\n") else b"") + _EXCLUDED)
+    added = "".join(f"{pattern}\n" for pattern in more).encode()
+    exclude.write_bytes(kept + (b"\n" if kept and not kept.endswith(b"\n") else b"") + _EXCLUDED + added)
 
 
 async def overlay_dirty(source: Path, tree: Path) -> int:

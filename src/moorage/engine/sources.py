@@ -64,11 +64,12 @@ class Sources:
         left_out: list[str] | None = None,
         without_logins: list[str] | None = None,
         notes: list[str] | None = None,
+        exclude: Collection[str] = (),
     ) -> SourceSpec:
         """Clone or read ``location`` now and pin what it holds. Names of sockets, pipes and devices, which
         do not come along, are added to ``left_out``; those of files of git that held a login, which stays
-        here, to ``without_logins``; what else a person should know of it, to ``notes``. Raises UsageError,
-        NotFound."""
+        here, to ``without_logins``; what else a person should know of it, to ``notes``. ``exclude``: patterns
+        of what is no change of a repository. Raises UsageError, NotFound."""
         packed = Packed(
             left_out if left_out is not None else [], without_logins if without_logins is not None else []
         )
@@ -77,25 +78,38 @@ class Sources:
         work = Path(tempfile.mkdtemp(prefix=f"{session_id}-", dir=self._spool))
         try:
             if url is not None:
-                return await self._from_url(url, ref, session_id, work, packed)
+                return await self._from_url(url, ref, session_id, work, packed, exclude)
             return await self._from_path(
-                location, ref, session_id, work, packed, notes if notes is not None else []
+                location, ref, session_id, work, packed, notes if notes is not None else [], exclude
             )
         finally:
             await asyncio.to_thread(shutil.rmtree, work, ignore_errors=True)
 
     async def _from_url(
-        self, url: GitUrl, ref: str, session_id: str, work: Path, packed: Packed
+        self,
+        url: GitUrl,
+        ref: str,
+        session_id: str,
+        work: Path,
+        packed: Packed,
+        exclude: Collection[str],
     ) -> SourceSpec:
         tree = work / "tree"
         await clone(url.clean, tree, ref=ref, user=url.user, password=url.password)
-        exclude_ours(tree)
+        exclude_ours(tree, exclude)
         commit = await head_commit(tree)
         marker = await self._pack(tree, session_id, packed)
         return SourceSpec(kind="url", location=url.clean, ref=ref, commit=commit, marker=marker)
 
     async def _from_path(
-        self, location: str, ref: str, session_id: str, work: Path, packed: Packed, notes: list[str]
+        self,
+        location: str,
+        ref: str,
+        session_id: str,
+        work: Path,
+        packed: Packed,
+        notes: list[str],
+        exclude: Collection[str],
     ) -> SourceSpec:
         path = Path(location).expanduser().absolute()
         if not path.exists():
@@ -122,7 +136,7 @@ class Sources:
         await set_origin(path, tree)
         if not ref and (changed := await overlay_dirty(path, tree)):
             notes.append(f"with {changed} local change{'s'[: changed != 1]}")
-        exclude_ours(tree)
+        exclude_ours(tree, exclude)
         commit, marker = await head_commit(tree), await self._pack(tree, session_id, packed)
         return SourceSpec(kind="path", location=str(path), ref=ref, commit=commit, marker=marker)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from moorage.core.kinds import Json
+from moorage.core.presets import Applied
 from moorage.core.session import AgentExit, Diagnosis, HelperSpec, Session, WorkspaceSpec
 from moorage.ports.files import RemoteFiles
 from moorage.ports.forks import ForkPlan, ForkRequest
@@ -41,6 +42,11 @@ class LaunchRequest:
     restart_allowed: bool = True
     transport: str = "auto"
     start_timeout: float = 600.0
+    preset: Applied | None = None
+    """What ``argv`` and ``env`` come from; tells how a later start goes on."""
+    task_id: str = ""
+    profile_id: str = ""
+    """Of the service; "" for ids that are derived."""
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,13 @@ async def _record(
         logins: list[str] = []
         notes: list[str] = []
         source = await parts.sources.prepare(
-            request.source, request.source_ref, session.id, left_out, logins, notes
+            request.source,
+            request.source_ref,
+            session.id,
+            left_out,
+            logins,
+            notes,
+            exclude=request.preset.git_exclude if request.preset else (),
         )
         at = f"{source.location} at {source.commit or 'no commit'}"
         report(Progress("source", ", ".join([at, *notes])))
@@ -157,7 +163,10 @@ def _check(request: LaunchRequest) -> None:
         raise UsageError(
             "no command was given", hint="put it after --, e.g. moorage run … -- sh -c 'echo hi'"
         )
-    check_command(request.argv, request.env, request.cwd)
+    preset = request.preset
+    check_command(request.argv, request.env, request.cwd, preset.input if preset else "")
+    if preset is not None:
+        check_command(preset.resume_argv, request.env, request.cwd, preset.resume_input)
     named = valid_session_name(request.name) if request.name else None
     problems = [*([named] if named else []), *check_workspace(request.workspace), *_check_env(request)]
     problems += check_helper(request.helper)
@@ -253,8 +262,8 @@ async def _compose(
     identity = Identity(
         install_id=await parts.store.install_id(),
         executor_id=config.id,
-        profile_id=f"run-{template_hash(checked.template)[:12]}",
-        task_id=f"run-{session_id}",
+        profile_id=request.profile_id or f"run-{template_hash(checked.template)[:12]}",
+        task_id=request.task_id or f"run-{session_id}",
         session_id=session_id,
     )
     server = await cluster.identity()
@@ -275,21 +284,35 @@ async def _compose(
         identity=identity,
         name=name,
         created_at=now,
-        agent=AgentSpec(
-            argv=tuple(request.argv),
-            env_ref=env_ref(session_id) if request.env else "",
-            env_names=tuple(sorted(request.env)),
-            cwd=request.cwd,
-            tty=request.tty,
-            stdin=request.stdin,
-            grace_seconds=request.grace_seconds,
-        ),
+        agent=_agent(request, session_id),
         state=State(phase=Phase.CONFIGURED, since=now),
         inventory=inventory,
         intent=Intent(desired=Desired.RUNNING, number=1, at=now),
         transport=request.transport,
         restart_allowed=request.restart_allowed,
         start_timeout=request.start_timeout,
+    )
+
+
+def _agent(request: LaunchRequest, session_id: str) -> AgentSpec:
+    agent = AgentSpec(
+        argv=tuple(request.argv),
+        env_ref=env_ref(session_id) if request.env else "",
+        env_names=tuple(sorted(request.env)),
+        cwd=request.cwd,
+        tty=request.tty,
+        stdin=request.stdin,
+        grace_seconds=request.grace_seconds,
+    )
+    if (preset := request.preset) is None:
+        return agent
+    return msgspec.structs.replace(
+        agent,
+        preset=preset.preset,
+        input=preset.input,
+        resume_argv=preset.resume_argv,
+        resume_input=preset.resume_input,
+        state_dirs=preset.state_dirs,
     )
 
 

@@ -283,7 +283,8 @@ def _agent(session: Session, pod: PodSeen, link: LinkSeen, seen: Seen, now: floa
     if run is None:
         start_id = f"{session.id}-{session.seen_intent}-{len(session.restarts)}"
         # On record before the start is sent: whoever comes after a crash must not take its work for nothing.
-        started: Session = change(session, run=AgentRun(start_id=start_id), ever_ran=True)
+        begun = AgentRun(start_id=start_id, resumed=session.ran_in == workspace_uid)
+        started: Session = change(session, run=begun, ever_ran=True, ran_in=workspace_uid)
         return retry(started, StartAgent(start_id), seen.trouble)
     if link.start_id != run.start_id:
         if run.epoch:
@@ -308,6 +309,8 @@ def _ended(session: Session, run: AgentRun, pod: PodSeen, link: LinkSeen, now: f
     ):  # a stop under way was overruled: its exit is not the agent's own
         return Plan(enter(change(session, run=None), Phase.BOOTSTRAPPING, now), None, Retry(0))
     done: Session = change(session, run=change(run, exit=exit_, epoch=link.epoch), ever_ran=True)
+    if exit_ is not None and exit_.error and not run.resumed:
+        done = change(done, ran_in="")  # no such program: there is no conversation to find
     return Plan(
         enter(done, Phase.PRESERVED, now, reason="agent exited", pod="kept"), None, Terminal("exited")
     )
