@@ -22,8 +22,9 @@ from moorage.ports.forks import ForkPlan, ForkRequest
     + """
 
     A fork runs the same command, with the same variables, on a copy of /workspace; everything else is its
-    own. The agent of NAME must have ended (moorage stop), or --live takes files as they are. copy goes through
-    both Pods, clone is made by the storage driver; the agent starts once the files are proved equal.""",
+    own. The agent of NAME must have ended (moorage stop), or --live takes files as they are. copy goes
+    through both Pods, clone is made by the storage driver; the agent starts once the files are proved equal.
+    """,
     examples=(
         "moorage fork NAME",
         "moorage fork NAME --n 3 --name try",
