@@ -94,9 +94,9 @@ class Stage:
     def agent_of(self, uid: str) -> FakeAgent:
         return self.agents.setdefault(uid, FakeAgent(uid, self.log))
 
-    async def launch(self, workspace: str = "managed_pvc", **more: Any) -> Session:
+    async def launch(self, workspace: str = "managed_pvc", name: str = "calm-cove", **more: Any) -> Session:
         """Put a session on record, as ``run`` does before it attaches."""
-        request = LaunchRequest(TEMPLATE, ["agent"], MODES[workspace], name="calm-cove", **more)
+        request = LaunchRequest(TEMPLATE, ["agent"], MODES[workspace], name=name, **more)
         return await self.verbs.launch(request, self.said.append)
 
     async def running(self, workspace: str = "managed_pvc", **more: Any) -> Session:
