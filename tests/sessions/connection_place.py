@@ -59,8 +59,8 @@ class Place:
     api: EmbeddedCluster
     parts: Parts
 
-    async def check(self, profile: LaunchRequest | None = PROFILE) -> ConnectionTest:
-        return await connection_test(self.parts, AGENTS, profile)
+    async def check(self, profile: LaunchRequest | None = PROFILE, *, launch: bool = False) -> ConnectionTest:
+        return await connection_test(self.parts, AGENTS, profile, launch=launch)
 
     def objects(self) -> list[str]:
         """Everything that a session could leave."""

@@ -288,6 +288,14 @@ async def test_a_helper_that_is_not_installed_fails_the_last_step(
     assert place.objects() == []
 
 
+async def test_a_launch_is_tried_only_once_every_dry_step_was_passed(place: Place) -> None:
+    place.deny("create pods/exec")
+    found = await place.check(launch=True)
+    assert (found.steps[-1].key, found.steps[-1].status) == ("launch", "not_run")
+    assert found.steps[-1].detail == "not tried: rights.pods/exec failed before it"
+    assert place.objects() == []
+
+
 async def test_events_and_logs_that_may_not_be_read_are_a_warning(place: Place) -> None:
     place.deny("list events")
     place.deny("get pods/log")

@@ -27,6 +27,8 @@ from tests.contract.data_folder import left_in
 KILLED = -9
 UNRECORDED = "unrecorded"
 """The phase in which a command has neither read nor written a session."""
+ENDLESS = ("port-forward",)
+"""Verbs that a person ends: used once, then Ctrl-C."""
 _PATIENCE = 180.0
 _POINT = re.compile(r"(?P<when>before|committed|after) (?P<what>.+) \[(?P<phase>\w+)\]#(?P<nth>\d+)")
 _READS = ("get ", "list ", "watch ")
@@ -111,7 +113,7 @@ def calls_without_point(points: Iterable[Point], events: Iterable[Event]) -> lis
     noted = Counter(point.what for point in points if point.when == "before" and point.is_api)
     missing = []
     for event in events:
-        what = "/".join(part for part in (event.resource, event.subresource) if part)
+        what = "/".join(part for part in (event.resource, event.subresource) if part) or "discovery"
         watched = noted[f"watch {what}"] > 0 and event.verb in ("list", "watch")
         name = f"{event.verb} {what}" + (" (dry run)" if event.dry_run else "")
         if noted[name] > 0:
@@ -217,7 +219,7 @@ class Person:
             "MOORAGE_CONFIG_DIR": str(self.home / "config"),
             "COLUMNS": "200",
         }
-        files = {"out": str(out), "err": str(err), "log": str(log)}
+        files = {"out": str(out), "err": str(err), "log": str(log), "endless": args[0] in ENDLESS}
         how = {"args": args, "env": env, "cwd": str(self.home), "kill_at": kill_at, "drop_at": drop_at}
         ended = await self._commands.run({**how, **files})
         done = Outcome(ended, out.read_bytes(), err.read_text(), read_points(log))

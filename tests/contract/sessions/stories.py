@@ -11,6 +11,8 @@ from pathlib import Path
 from .points import Commands, Person
 
 NAME, GONE = "s", "gone"
+SPEAKS_FIRST = 8765
+"""A port in the Pod where somebody answers without being asked, whatever the agent does: agentctl's."""
 CUT = " @ "
 """In a lead: a command, and the point at which it is killed."""
 
@@ -33,6 +35,8 @@ class Scene:
         given = [*place, "--template", str(template), "--source", str(source), "-e", "TOKEN=planted"]
         self._run = ["run", *given, *storage, "--name", NAME]
         self._more = {
+            "doctor": [*place, "--template", str(template), *storage, "--launch"],
+            "port-forward": [NAME, f":{SPEAKS_FIRST}"],
             "exec": [NAME, "--", "sh", "-c", "echo x > by-exec"],
             "cp": [str(source / "seed"), f"{NAME}:copied"],
             "attach": [NAME],
@@ -81,7 +85,8 @@ class Story:
     @property
     def prints(self) -> bool:
         """Whether the verb tells the session as JSON."""
-        return self.verb.split()[0] not in ("run", "attach", "exec", "cp") or self.verb == "run -d"
+        others = ("run", "attach", "exec", "cp", "port-forward", "doctor")
+        return self.verb.split()[0] not in others or self.verb == "run -d"
 
 
 STORIES = {
@@ -101,6 +106,8 @@ STORIES = {
     ),
     "exec": Story("exec", ("run -d",), back=("", 0)),
     "cp": Story("cp", ("run -d",), back=("", 0)),
+    # It ends by Ctrl-C, once something came through it.
+    "port-forward": Story("port-forward", ("run -d",), back=("", 0), code=130),
     "stop": Story("stop", ("run -d",), "Stopped", back=("resume", 1)),
     "stop-and-back": Story("stop", ("run -d",), "Stopped", back=("resume", 1), regret="works"),
     "pause": Story("pause", ("run -d",), "Paused", back=("resume", 1)),
@@ -110,6 +117,9 @@ STORIES = {
     "archive": Story("archive", ("run -d",), "Stopped"),
     "rm": Story("rm", ("run -d",), GONE),
     "rm-force": Story("rm --force", ("run -d",), GONE),
+    # Its probe starts and goes as those of `run -d` and `rm` do; what differs is who finds it: the next one,
+    # which removes it and makes its own.
+    "doctor-launch": Story("doctor --launch", ends=GONE, phases=("scheduling",)),
     "rm-and-back": Story("rm", ("run -d",), GONE, regret="may be refused"),
 }
 

@@ -14,10 +14,14 @@ import os
 import pkgutil
 import selectors
 import signal
+import socket
 import sys
+import threading
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from pathlib import Path
 from typing import Any, cast
 
 import moorage
@@ -231,9 +235,22 @@ def child(request: dict[str, Any]) -> int:
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
     note = Points(request["log"], request["kill_at"], request["drop_at"])
+    if request["endless"]:
+        threading.Thread(target=use_and_leave, args=(Path(request["out"]),), daemon=True).start()
     code = run_cli(request["args"], TracedComposition(os.environ, note))
     sys.stdout.flush()
     return code
+
+
+def use_and_leave(out: Path) -> None:
+    """What a person does with a forwarded port: connect to the address that was printed, see that somebody in
+    the Pod says something, press Ctrl-C. Who gets nothing never leaves, and the test is over by its limit."""
+    while " -> " not in (said := out.read_text()):
+        time.sleep(0.02)
+    host, _, port = said.partition(" -> ")[0].rpartition(":")
+    with socket.create_connection((host, int(port))) as connection:
+        if connection.recv(1):
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def load_all() -> None:
