@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("cli", "sessions", "engine", "kube", "store", "embedded", "ports", "core")
+PACKAGES = ("cli", "sdk", "sessions", "engine", "kube", "store", "embedded", "presets", "ports", "core")
 
 
 @pytest.fixture
@@ -48,6 +48,10 @@ REFUSED = {
     "a port names a library": ("ports/store.py", "import sqlalchemy"),
     "the command line uses an adapter": ("cli/run.py", "import moorage.kube"),
     "the command line uses the sessions of this process": ("cli/run.py", "import moorage.sessions"),
+    "the command line reads files of presets": ("cli/run.py", "import moorage.presets"),
+    "the SDK uses an adapter": ("sdk/sandbox.py", "import moorage.engine"),
+    "the SDK uses the sessions of this process": ("sdk/sandbox.py", "import moorage.sessions"),
+    "the SDK uses the composition root": ("sdk/opening.py", "import moorage.main"),
     "siblings use each other": ("store/rows.py", "import moorage.kube"),
     "the embedded cluster uses the adapter that talks to it": ("embedded/api.py", "import moorage.kube"),
     "settings are read below main": ("engine/act.py", "import moorage.settings"),
