@@ -139,6 +139,9 @@ async def test_one_session_that_cannot_be_driven_rests_longer_each_time_and_keep
         while (await stage.record("other-one")).state.phase is not Phase.RUNNING:
             await asyncio.sleep(0)
             stage.cluster.wake()
+        for _ in range(20):
+            keeper.nudge()
+            await asyncio.sleep(0.002)
         assert len(tries) == 1, "time stands still here"
         while len(tries) < 5:
             stage.clock.time += 0.5
