@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from moorage.ports.store import Store
-from moorage.store import open_store
+from moorage.store import SqlStore, open_store
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
+async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
     opened = await open_store(tmp_path)
     yield opened
     await opened.close()

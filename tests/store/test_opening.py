@@ -15,6 +15,7 @@ from sqlalchemy import create_engine
 
 from moorage.core.errors import StoreError
 from moorage.store import migrate, open_store, tables
+from moorage.store.service import tables as _service_tables  # noqa: F401 - they stand in the same metadata
 from tests.store.samples import a_session
 
 

@@ -95,6 +95,8 @@ async def test_reading_on_in_small_steps_yields_every_byte_once(store: Store) ->
 async def test_beyond_the_limit_the_oldest_bytes_become_a_gap_and_rows_do_not_pile_up(
     tmp_path: Path,
 ) -> None:
+    await (await open_store(tmp_path)).close()
+    empty = (tmp_path / "moorage.db").stat().st_size
     store = await open_store(tmp_path, output_limit=100_000)
     lease = await leased(store)
     data = bytes(i % 251 for i in range(300_000))
@@ -106,7 +108,7 @@ async def test_beyond_the_limit_the_oldest_bytes_become_a_gap_and_rows_do_not_pi
         Output(200_000, data[200_000:200_010]),
     ]
     await store.close()
-    assert (tmp_path / "moorage.db").stat().st_size < 300_000
+    assert (tmp_path / "moorage.db").stat().st_size < empty + 200_000
 
 
 class Model:

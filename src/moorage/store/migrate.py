@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from moorage.core.errors import StoreError
 from moorage.store.database import Database
 
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 """Every schema version, oldest first. Stands here so that an up-to-date database opens without loading
 Alembic; a test holds it equal to the files in ``migrations/versions``."""
 

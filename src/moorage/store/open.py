@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -14,23 +16,39 @@ from moorage.store.glance import DATABASE_NAME
 from moorage.store.installation import Installation
 from moorage.store.keys import FILE_NAME, SecretKey, discard_unfinished, make_key, read_key
 from moorage.store.leases import SqlLeases
+from moorage.store.ledger import Ledger
 from moorage.store.migrate import migrate
 from moorage.store.secrets import SqlSecrets, any_secret
 from moorage.store.sessions import SqlSessions
 from moorage.store.transcripts import SqlTranscripts
 
+if TYPE_CHECKING:
+    from moorage.ports.service import ServiceStore
+    from moorage.store.service.parts import SqlService
+
 
 class SqlStore:
-    """Implements ``ports.store.Store``."""
+    """Implements ``ports.store.Store``; ``service`` is loaded when it is asked for."""
 
     def __init__(self, database: Database, key: SecretKey | None, output_limit: int):
         self._database = database
         self._installation = Installation(database)
+        self._ledger = Ledger(database)
+        self._service: SqlService | None = None
         secrets = SqlSecrets(database, key)
-        self.sessions: ports.Sessions = SqlSessions(database, secrets)
+        self._sealing = secrets
+        self.sessions: ports.Sessions = SqlSessions(database, self._ledger, secrets)
         self.transcripts: ports.Transcripts = SqlTranscripts(database, output_limit)
         self.leases: ports.Leases = SqlLeases(database)
         self.secrets: ports.Secrets = secrets
+
+    @cached_property
+    def service(self) -> ServiceStore:
+        """What the service keeps beside sessions."""
+        from moorage.store.service.parts import SqlService
+
+        self._service = SqlService(self._database, self._ledger, self._sealing)
+        return self._service
 
     async def install_id(self) -> str:
         """This installation's id: 12 characters, made once."""
@@ -46,6 +64,8 @@ class SqlStore:
 
     async def close(self) -> None:
         """Wait for running writes, then close. Repeatable."""
+        if self._service is not None:
+            await self._service.close()
         await self._database.close()
 
 
@@ -56,7 +76,7 @@ async def open_store(
     database_url: str | None = None,
     output_limit: int = OUTPUT_LIMIT,
     on_write: OnWrite | None = None,
-) -> ports.Store:
+) -> SqlStore:
     """Open (and where needed make and migrate) the store in ``data_dir``; safe in many processes at once.
 
     ``secret_key``: 32 bytes, used instead of the folder's ``secret.key``. ``database_url``: another

@@ -30,6 +30,8 @@ from moorage.core.session import (
 Row = sa.Row[Any]
 T = TypeVar("T", bound=msgspec.Struct)
 
+_SHOWN = ("run", "restarts", "source", "agent")
+
 
 def to_row(session: Session) -> dict[str, Any]:
     """All columns but those of the intent. UsageError for text that is no Unicode, StoreError for values of
@@ -47,6 +49,9 @@ def to_row(session: Session) -> dict[str, Any]:
             "state": state,
             "record": rest,
             "unsettled": sum(not nonce.settled for nonce in session.inventory.nonces),
+            "executor_id": session.identity.executor_id,
+            "profile_id": session.identity.profile_id,
+            "task_id": session.identity.task_id,
         }
     except (msgspec.MsgspecError, TypeError, AttributeError, OverflowError) as problem:
         raise StoreError(f"what would be recorded of session {session.id} is malformed: {problem}") from None
@@ -75,6 +80,17 @@ def to_session(row: Row) -> Session:
             hint="a newer Moorage may have written it; nothing of that session is touched. "
             f"How to get rid of it: moorage rm {row.name}",
         ) from problem
+
+
+def looks_the_same(before: Any, after: dict[str, Any]) -> bool:
+    """Whether people who look at a session see no difference between two of its rows: the end of its output
+    and what belongs to the cluster alone are not shown live."""
+    if (before.name, before.state) != (after["name"], after["state"]):
+        return False
+    if before.record == after["record"]:
+        return True
+    old, new = _loaded(before.record), _loaded(after["record"])
+    return all(old.get(field) == new.get(field) for field in _SHOWN)
 
 
 def tombstone(session: Session, at: float) -> Session:

@@ -39,11 +39,21 @@ class SqlSecrets:
 
     def statement(self, ref: str, value: bytes) -> Any:
         """What ``put`` executes, for a part of the store that writes more in the same transaction."""
-        key = self._require_key()
-        nonce = os.urandom(_NONCE_BYTES)
-        sealed = nonce + AESGCM(key.material).encrypt(nonce, value, _bound_to(ref))
-        row = {"ref": ref, "key_id": key.id, "sealed": sealed}
+        row = {"ref": ref, "key_id": self._require_key().id, "sealed": self.sealed(ref, value)}
         return insert_or(self._database.dialect, tables.secrets, row, replace=True)
+
+    def sealed(self, ref: str, value: bytes) -> bytes:
+        """``value`` encrypted and bound to ``ref``, for a part of the store that keeps it elsewhere."""
+        nonce = os.urandom(_NONCE_BYTES)
+        return nonce + AESGCM(self._require_key().material).encrypt(nonce, value, _bound_to(ref))
+
+    def opened(self, ref: str, sealed: bytes) -> bytes:
+        """What ``sealed`` was made of; IntegrityError when it is not ``ref``'s or not of our key."""
+        key = self._require_key()
+        try:
+            return AESGCM(key.material).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _bound_to(ref))
+        except (InvalidTag, ValueError):
+            raise IntegrityError(f"{ref} does not decrypt with our key", field=ref) from None
 
     async def get(self, ref: str) -> bytes:
         """NotFound when there is none; IntegrityError when it cannot be decrypted with our key."""
@@ -57,10 +67,8 @@ class SqlSecrets:
             raise NotFound(f"no stored secret is called {ref}", field=ref)
         key = self._require_key()
         try:
-            return AESGCM(key.material).decrypt(
-                row.sealed[:_NONCE_BYTES], row.sealed[_NONCE_BYTES:], _bound_to(ref)
-            )
-        except (InvalidTag, ValueError):
+            return self.opened(ref, row.sealed)
+        except IntegrityError:
             raise IntegrityError(
                 _unreadable(ref, row.key_id, key.id), field=ref, hint="use the key it was stored with"
             ) from None
@@ -72,6 +80,16 @@ class SqlSecrets:
             await connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.ref == ref))
 
         await self._database.write("secrets.delete", work)
+
+    async def names(self, prefix: str) -> list[str]:
+        """References that begin so, in order. Needs no key."""
+        begins = tables.secrets.c.ref.startswith(prefix, autoescape=True)
+
+        async def work(connection: AsyncConnection) -> list[str]:
+            query = sa.select(tables.secrets.c.ref).where(begins).order_by(tables.secrets.c.ref)
+            return list((await connection.execute(query)).scalars())
+
+        return await self._database.read(work)
 
     def _require_key(self) -> SecretKey:
         if self._key is None:

@@ -20,12 +20,18 @@ from moorage.ports.store import Allow, Lease, SessionEvent, Unreadable
 from moorage.store import records, tables
 from moorage.store.database import Database, database_now
 from moorage.store.leases import require
+from moorage.store.ledger import ADDED, DELETED, MODIFIED, Ledger, Notes
 from moorage.store.secrets import SqlSecrets
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
+KIND = "session"
+"""Of the changes told of here."""
+
 _columns = tables.sessions.c
+# Named here and not taken from store.service: a command that drives one session does not load that.
+_tasks = sa.table("tasks", sa.column("id", sa.Text), sa.column("owner_id", sa.Text))
 _live = _columns.phase != Phase.DELETED.value
 _not_over = sa.and_(_live, _columns.phase != Phase.ARCHIVED.value)
 
@@ -33,8 +39,9 @@ _not_over = sa.and_(_live, _columns.phase != Phase.ARCHIVED.value)
 class SqlSessions:
     """Sessions as rows."""
 
-    def __init__(self, database: Database, secrets: SqlSecrets):
+    def __init__(self, database: Database, ledger: Ledger, secrets: SqlSecrets):
         self._database = database
+        self._ledger = ledger
         self._secrets = secrets
 
     async def add(
@@ -46,19 +53,21 @@ class SqlSessions:
         row = records.to_row(session) | records.intent_columns(session.intent)
         sealed = [self._secrets.statement(ref, value) for ref, value in (secrets or {}).items()]
 
-        async def work(connection: AsyncConnection) -> None:
+        async def work(connection: AsyncConnection, notes: Notes) -> None:
             same = sa.or_(_columns.id.in_((session.id, session.name)), _columns.name == session.id)
             if await _exists(connection, same):
                 raise _taken(session)
             if allow is not None:
                 allow(await _selected(connection, _not_over))
-            await connection.execute(sa.insert(tables.sessions).values(row))
+            owner = await _owner_of(connection, session.identity.task_id)
+            await connection.execute(sa.insert(tables.sessions).values(row | {"owner_id": owner}))
             lease = {"fence": 0, "owner": "", "host": "", "pid": 0, "started": "", "expires_at": 0.0}
             await connection.execute(sa.insert(tables.leases).values(session_id=session.id, **lease))
             empty = {"first": 0, "end_offset": 0, "held": 0, "next_seq": 0, "delivered": 0}
             await connection.execute(sa.insert(tables.transcripts).values(session_id=session.id, **empty))
             for statement in sealed:
                 await connection.execute(statement)
+            notes.note(KIND, session.id, owner, ADDED)
 
         await self._write_named("sessions.add", work, session)
 
@@ -107,7 +116,7 @@ class SqlSessions:
         """Drop the record of a session, unread, with transcript and history; its name is free again. Its
         secrets are the caller's to delete, before this. Conflict when it can be read."""
 
-        async def work(connection: AsyncConnection) -> None:
+        async def work(connection: AsyncConnection, notes: Notes) -> None:
             await require(connection, session_id, lease)
             query = sa.select(tables.sessions).where(_columns.id == session_id)
             row = (await connection.execute(query)).one()
@@ -116,8 +125,9 @@ class SqlSessions:
             gone = {"phase": Phase.DELETED.value, "unsettled": 0, "record": "{}"}
             await connection.execute(sa.update(tables.sessions).where(_columns.id == session_id).values(gone))
             await _forget_history(connection, session_id)
+            notes.note(KIND, session_id, row.owner_id, DELETED)
 
-        await self._database.write("sessions.discard", work)
+        await self._ledger.write("sessions.discard", work)
 
     async def ids(self) -> set[str]:
         """Of all sessions not deleted, also of those whose record cannot be read."""
@@ -137,17 +147,20 @@ class SqlSessions:
         """Replace the record (all but ``intent``); returns it with the intent now stored. Conflict when
         the lease is over, the name is taken, or a deleted session would come back."""
 
-        async def work(connection: AsyncConnection) -> Session:
+        async def work(connection: AsyncConnection, notes: Notes) -> Session:
             await require(connection, session.id, lease)
+            shown = sa.select(_columns.name, _columns.state, _columns.record, _columns.owner_id)
+            before = (await connection.execute(shown.where(_columns.id == session.id))).one()
+            row = records.to_row(session)
             statement = sa.update(tables.sessions).where(_columns.id == session.id)
             if session.state.phase is not Phase.DELETED:
                 statement = statement.where(_live)
-            done = await connection.execute(
-                statement.values(records.to_row(session)).returning(_columns.intent)
-            )
+            done = await connection.execute(statement.values(row).returning(_columns.intent))
             intent = done.scalar_one_or_none()
             if intent is None:
                 raise Conflict(f"session {session.id} is deleted and stays so", field=session.id)
+            if not records.looks_the_same(before, row):
+                notes.note(KIND, session.id, before.owner_id, MODIFIED)
             saved: Session = change(session, intent=records.to_intent(intent))
             return saved
 
@@ -157,20 +170,23 @@ class SqlSessions:
         """Store a wish; ``number`` is one more than the last, whatever it was given. NotFound when there
         is no such session, or it is deleted."""
 
-        async def work(connection: AsyncConnection) -> Intent:
-            query = sa.select(_columns.intent_number).where(_columns.id == session_id, _live)
-            last = (await connection.execute(query.with_for_update())).scalar_one_or_none()
-            if last is None:
+        async def work(connection: AsyncConnection, notes: Notes) -> Intent:
+            query = sa.select(_columns.intent_number, _columns.owner_id).where(
+                _columns.id == session_id, _live
+            )
+            row = (await connection.execute(query.with_for_update())).one_or_none()
+            if row is None:
                 raise await _unknown(connection, session_id)
-            numbered: Intent = change(intent, number=last + 1)
+            numbered: Intent = change(intent, number=row.intent_number + 1)
             await connection.execute(
                 sa.update(tables.sessions)
                 .where(_columns.id == session_id)
                 .values(records.intent_columns(numbered))
             )
+            notes.note(KIND, session_id, row.owner_id, MODIFIED)
             return numbered
 
-        return await self._database.write("sessions.set_intent", work)
+        return await self._ledger.write("sessions.set_intent", work)
 
     async def add_event(self, session_id: str, event: SessionEvent) -> None:
         """Append to the history. NotFound when there is no such session."""
@@ -202,7 +218,7 @@ class SqlSessions:
         """Delete transcript and history, keep the row as ``deleted`` with its unsettled nonces.
         Repeatable. Its secrets are the caller's to delete, before this."""
 
-        async def work(connection: AsyncConnection) -> None:
+        async def work(connection: AsyncConnection, notes: Notes) -> None:
             await require(connection, session_id, lease)
             query = sa.select(tables.sessions, database_now().label("now")).where(_columns.id == session_id)
             row = (await connection.execute(query)).one()
@@ -210,21 +226,28 @@ class SqlSessions:
                 gone = records.tombstone(records.to_session(row), row.now)
                 update = sa.update(tables.sessions).where(_columns.id == session_id)
                 await connection.execute(update.values(records.to_row(gone)))
+                notes.note(KIND, session_id, row.owner_id, DELETED)
             await _forget_history(connection, session_id)
 
-        await self._database.write("sessions.purge", work)
+        await self._ledger.write("sessions.purge", work)
 
     async def _select(self, wanted: sa.ColumnElement[bool]) -> list[Session]:
         return await self._database.read(lambda connection: _selected(connection, wanted))
 
     async def _write_named(
-        self, name: str, work: Callable[[AsyncConnection], Awaitable[T]], session: Session
+        self, name: str, work: Callable[[AsyncConnection, Notes], Awaitable[T]], session: Session
     ) -> T:
         """A write that may break the uniqueness of names."""
         try:
-            return await self._database.write(name, work)
+            return await self._ledger.write(name, work)
         except sa.exc.IntegrityError:
             raise _taken(session) from None
+
+
+async def _owner_of(connection: AsyncConnection, task_id: str) -> str:
+    """Of a task; "" for one that is in no table, as the command line's own are."""
+    query = sa.select(_tasks.c.owner_id).where(_tasks.c.id == task_id)
+    return (await connection.execute(query)).scalar_one_or_none() or ""
 
 
 async def _forget_history(connection: AsyncConnection, session_id: str) -> None:

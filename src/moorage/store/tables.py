@@ -1,7 +1,8 @@
 """The tables, as the newest migration leaves them. Used by every part of ``store``; holds no logic.
 
 A session's state, intent and lease stand in columns of their own because they are written by different
-parties: state and record by the lease holder, the intent by anybody, the lease by whoever takes it.
+parties: state and record by the lease holder, the intent by anybody, the lease by whoever takes it. Whose
+session it is stands in columns too, "" where that could not be read: such a one counts for every executor.
 Sizes are bytes, times are seconds since the epoch by the database's clock unless said otherwise.
 """
 
@@ -37,6 +38,10 @@ sessions = Table(
     Column("intent_number", BigInteger, nullable=False),
     Column("record", Text, nullable=False),
     Column("unsettled", Integer, nullable=False),
+    Column("executor_id", Text, nullable=False, server_default=""),
+    Column("profile_id", Text, nullable=False, server_default=""),
+    Column("task_id", Text, nullable=False, server_default=""),
+    Column("owner_id", Text, nullable=False, server_default=""),
 )
 
 # A name is free again once its session is deleted. The migration tells PostgreSQL too; said here, it would
@@ -47,6 +52,9 @@ Index(
     unique=True,
     sqlite_where=text("phase <> 'deleted'"),
 )
+
+Index("sessions_executor", sessions.c.executor_id)
+Index("sessions_task", sessions.c.task_id)
 
 # Never deleted, so that a fence number is never given out twice. ``owner`` is "" when nobody holds it.
 leases = Table(
@@ -112,4 +120,23 @@ settings = Table(
     metadata,
     Column("key", Text, primary_key=True),
     Column("value", Text, nullable=False),
+)
+
+# One row, ``revision``: the last number given to a change. Held by a transaction from then until its end.
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", BigInteger, nullable=False),
+)
+
+changes = Table(
+    "changes",
+    metadata,
+    Column("revision", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("owner_id", Text, nullable=False),
+    Column("op", Text, nullable=False),
 )
