@@ -11,7 +11,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("cli", "sdk", "sessions", "engine", "kube", "store", "embedded", "presets", "ports", "core")
+PACKAGES = (
+    "cli",
+    "server",
+    "sdk",
+    "sessions",
+    "engine",
+    "kube",
+    "store",
+    "embedded",
+    "presets",
+    "ports",
+    "core",
+)
 
 
 @pytest.fixture
@@ -52,6 +64,9 @@ REFUSED = {
     "the SDK uses an adapter": ("sdk/sandbox.py", "import moorage.engine"),
     "the SDK uses the sessions of this process": ("sdk/sandbox.py", "import moorage.sessions"),
     "the SDK uses the composition root": ("sdk/opening.py", "import moorage.main"),
+    "the server uses the sessions of this process": ("server/stop.py", "import moorage.sessions"),
+    "the server uses an adapter": ("server/run.py", "import moorage.store"),
+    "the server speaks SQL": ("server/run.py", "import sqlalchemy"),
     "siblings use each other": ("store/rows.py", "import moorage.kube"),
     "the embedded cluster uses the adapter that talks to it": ("embedded/api.py", "import moorage.kube"),
     "settings are read below main": ("engine/act.py", "import moorage.settings"),
@@ -71,6 +86,7 @@ def test_the_way_down_is_open(empty_tree: Path) -> None:
     allowed = {
         "main.py": "import moorage.settings, moorage.cli, moorage.sessions, moorage.kube, moorage.store",
         "cli/run.py": "import moorage.ports, moorage.core",
+        "server/run.py": "import fastapi, uvicorn, moorage.ports, moorage.core",
         "sessions/stop.py": "import moorage.engine, moorage.ports",
         "engine/act.py": "import asyncio, moorage.ports, moorage.core",
         "kube/client.py": "import aiohttp, moorage.ports",

@@ -39,6 +39,18 @@ class UsageError(MoorageError):
     exit_code = 2
 
 
+class VersionNeeded(UsageError):
+    """A change has to name the version of the row that it was made from (If-Match)."""
+
+    code = "version_needed"
+
+
+class TooLarge(UsageError):
+    """A request is larger than the limit of its kind."""
+
+    code = "too_large"
+
+
 class NotFound(MoorageError):
     """A session, executor, file or object that a person named does not exist."""
 
@@ -61,11 +73,37 @@ class AccessDenied(MoorageError):
     exit_code = 4
 
 
+class NotSignedIn(MoorageError):
+    """Our server does not know who asks: no credential, or one that is over."""
+
+    code = "not_signed_in"
+    exit_code = 4
+
+
+class NotAllowed(MoorageError):
+    """Our server knows who asks, and that person may not do this."""
+
+    code = "not_allowed"
+    exit_code = 4
+
+
+class TooMany(MoorageError):
+    """Too many attempts in too short a time; ``details['retry_after']`` is in seconds."""
+
+    code = "too_many"
+
+
 class Conflict(MoorageError):
     """Something else exists under that name, or changed while we looked."""
 
     code = "conflict"
     exit_code = 5
+
+
+class Stale(Conflict):
+    """A change was meant for an older version of this row; ``details['version']`` is the one there is."""
+
+    code = "stale"
 
 
 class NameBlocked(Conflict):

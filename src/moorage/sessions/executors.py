@@ -27,10 +27,16 @@ class ExecutorConfig(msgspec.Struct, frozen=True):
     namespace: str
     embedded: bool = False
     """The embedded cluster of the data folder, wherever that lies by now."""
+    given_id: str = ""
+    """Of an executor of the service, whose place may change."""
+    request_timeout: float = 0.0
+    """Seconds; 0: as the settings have it."""
 
     @property
     def id(self) -> str:
-        """Derived from the three: the same place is the same executor."""
+        """Given, or else derived from the three: the same place is the same executor."""
+        if self.given_id:
+            return self.given_id
         text = "\0".join((self.kubeconfig, self.context, self.namespace))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -76,7 +82,7 @@ class Executors:
         self._given = given
         self._by_namespace = by_namespace
         self.built_in = built_in
-        self._open: dict[str, Cluster] = {}
+        self._open: dict[ExecutorConfig, Cluster] = {}
 
     @property
     def where(self) -> str:
@@ -107,9 +113,19 @@ class Executors:
         """A connection, kept for the life of this object. UsageError for what could not be recorded."""
         for field in ("kubeconfig", "context", "namespace"):
             check_text(getattr(config, field), f"the {field}", field=field, hint="use a name in UTF-8")
-        if config.id not in self._open:
-            self._open[config.id] = await self._connect(config)
-        return self._open[config.id]
+        if config not in self._open:
+            self._open[config] = await self._connect(config)
+        return self._open[config]
+
+    def choosing(self, config: ExecutorConfig) -> Executors:
+        """The same connections, with ``config`` as the place of new sessions. Closed with this one."""
+        other = Executors(self._store, self._connect, config, built_in=self.built_in)
+        other._open = self._open
+        return other
+
+    def trying(self, config: ExecutorConfig) -> Executors:
+        """Connections of its own, for a place that may not come to be used; whoever asks closes it."""
+        return Executors(self._store, self._connect, config, built_in=self.built_in)
 
     async def of(self, session: Session) -> Cluster:
         """The cluster of a session: the recorded one, unless flags name another (whose identity is then

@@ -1,0 +1,51 @@
+"""A server on loopback over a real store and the real verbs; only Kubernetes is a fake. One for each test."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from moorage.presets import Presets
+from moorage.server.parts import Reached, server_parts
+from moorage.server.run import LOOPBACK, Server, listening, make_server
+from moorage.sessions.executors import ExecutorConfig, Executors
+from moorage.sessions.serving import ServingPlaces
+from moorage.store import SqlStore, open_store
+from tests.api.service import Service
+from tests.sessions.stage import build
+
+
+@pytest.fixture
+async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Service]:
+    store = await open_store(tmp_path / "data")
+    assert isinstance(store, SqlStore)
+    stage = build(store, tmp_path, monkeypatch)
+
+    async def connect(config: ExecutorConfig) -> object:
+        return stage.cluster
+
+    executors = Executors(store, connect, None)  # type: ignore[arg-type]
+    stage.parts = replace(stage.parts, executors=executors)
+    places = ServingPlaces(stage.parts, lambda path: [])
+    sock = listening("127.0.0.1", 0)
+    port = sock.getsockname()[1]
+    reached = Reached(f"http://127.0.0.1:{port}", hosts=LOOPBACK)
+    parts = server_parts(store, store.service, places, Presets(), stage.clock, stage.parts.ids, reached)
+    server = make_server(parts)
+    monkeypatch.setattr(Server, "capture_signals", lambda self: contextlib.nullcontext())
+    serving = asyncio.create_task(server.serve(sockets=[sock]))
+    await server.up.wait()
+    made = Service(parts, stage, port)
+    try:
+        yield made
+    finally:
+        await made.close()
+        server.should_exit = True
+        await serving
+        await parts.drivers.close()
+        await places.close()
