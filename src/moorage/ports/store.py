@@ -152,6 +152,9 @@ class Secrets(Protocol):
     async def delete(self, ref: str) -> None:
         """Repeatable."""
 
+    async def names(self, prefix: str) -> list[str]:
+        """References that begin so, in order. Needs no key."""
+
 
 class Store(Protocol):
     """The parts of one database."""
