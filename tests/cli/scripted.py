@@ -32,6 +32,7 @@ from moorage.core.session import (
     WorkspaceMode,
     WorkspaceSpec,
 )
+from moorage.ports.changes import ChangedFile, Changes, ExportedBranch
 from moorage.ports.files import RemoteFiles
 from moorage.ports.forks import ForkCheck, ForkPlan, ForkRequest
 from moorage.ports.link import ContainerUsage, ExitStatus, FileEntry, Gap, LeftOut, Output, ProcessSpec
@@ -127,6 +128,15 @@ FORK = ForkPlan(
 )
 
 
+CHANGED = Changes(
+    "brisk-otter",
+    "abc123def456789",
+    "/src/project",
+    (ChangedFile("kept.txt", "M", 1, 0), ChangedFile("logo.png", "A", None, None)),
+    b"diff --git a/kept.txt b/kept.txt\n+\x1b[31mred\n",
+)
+
+
 @dataclass
 class Scripted:
     """The verbs. Fields are the script; ``calls`` is what was asked, in order. ``failures``: errors to
@@ -160,6 +170,7 @@ class Scripted:
     history: Sequence[SessionEvent] = ()
     warnings: Sequence[Progress] = ()
     fork_preflight: ForkPlan = FORK
+    changed: Changes = CHANGED
     objects: Sequence[Json] = ()
     scenes: list[list[SessionView]] | None = None
     found: dict[str, Evidence] = field(default_factory=dict)
@@ -247,6 +258,17 @@ class Scripted:
         self._view(name)
         report(Progress("source", f"copying the workspace of {name}"))
         return [make_session(fork) for fork in self.fork_preflight.names]
+
+    async def changes(self, name: str, report: Report) -> Changes:
+        self.note("changes", name)
+        self._view(name)
+        report(Progress("source", f"reading the workspace of {name}"))
+        return self.changed
+
+    async def export_branch(self, name: str, branch: str, report: Report) -> ExportedBranch:
+        self.note("export_branch", name, branch)
+        self._view(name)
+        return ExportedBranch(name, "/src/project", branch, "abc123", "def456", len(self.changed.files))
 
     async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView:
         return await self._act("archive", name, report, force)

@@ -73,6 +73,8 @@ CASES = [
         Case(("fork", NAME), flag)
         for flag in (("--n", "2"), ("--name", "other"), ("--method", "clone"), ("--live",), ("--dry-run",))
     ),
+    Case(("changes", NAME), ("--stat",)),
+    Case(("export", NAME), ("--branch", "other"), ("--branch", "work")),
     Case(("archive", NAME), ("-y",)),
     Case(("events", NAME), ("-w",)),
     Case(("port-forward", NAME), ("0:80",), ("0:81",)),

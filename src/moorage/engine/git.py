@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Collection
 from pathlib import Path, PurePath
+from typing import IO
 from urllib.parse import urlsplit
 
 from moorage.core.errors import MoorageError, UsageError
@@ -33,8 +34,10 @@ class GitError(MoorageError):
     code = "source"
 
 
-async def git(*args: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> bytes:
-    """Standard output of one git command. Raises GitError."""
+async def git(
+    *args: str, cwd: Path | None = None, env: dict[str, str] | None = None, stdin: IO[bytes] | None = None
+) -> bytes:
+    """Standard output of one git command; ``stdin``: a file (default: nothing). Raises GitError."""
     base = {
         k: v for k, v in os.environ.items() if not k.startswith(("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX"))
     }
@@ -44,7 +47,7 @@ async def git(*args: str, cwd: Path | None = None, env: dict[str, str] | None = 
             *SAFE,
             *args,
             cwd=cwd,
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=stdin or asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env={**base, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **(env or {})},
@@ -112,6 +115,14 @@ async def head_commit(tree: Path) -> str:
         return (await git("rev-parse", "--verify", "--quiet", "HEAD", cwd=tree)).decode().strip()
     except GitError:
         return ""
+
+
+async def keep_commit(tree: Path, commit: str, kept: Path) -> None:
+    """Keep the files of a commit of ``tree``, without its history, in a repository of their own."""
+    kind = "sha256" if len(commit) > 40 else "sha1"
+    await git("init", "--quiet", "--bare", "--template=", f"--object-format={kind}", str(kept))
+    source = tree.absolute().as_uri()
+    await git("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", source, "HEAD", cwd=kept)
 
 
 async def is_top_level(path: Path) -> bool:

@@ -15,13 +15,21 @@ import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from moorage.core.errors import NotFound, UsageError
 from moorage.core.session import FORKED, Session, SourceSpec
 from moorage.core.source_url import GitUrl, parse_git_url
-from moorage.engine.git import clone, exclude_ours, head_commit, is_top_level, overlay_dirty, set_origin
+from moorage.engine.git import (
+    clone,
+    exclude_ours,
+    head_commit,
+    is_top_level,
+    keep_commit,
+    overlay_dirty,
+    set_origin,
+)
 from moorage.engine.spool_lock import launching, sweeping
 from moorage.engine.tree_tar import Packed, write_tar
 from moorage.engine.workspace_copy import Copied, spool_copy
@@ -98,6 +106,8 @@ class Sources:
         await clone(url.clean, tree, ref=ref, user=url.user, password=url.password)
         exclude_ours(tree, exclude)
         commit = await head_commit(tree)
+        if commit:
+            await self._keep(tree, commit, session_id, work)
         marker = await self._pack(tree, session_id, packed)
         return SourceSpec(kind="url", location=url.clean, ref=ref, commit=commit, marker=marker)
 
@@ -140,6 +150,40 @@ class Sources:
         commit, marker = await head_commit(tree), await self._pack(tree, session_id, packed)
         return SourceSpec(kind="path", location=str(path), ref=ref, commit=commit, marker=marker)
 
+    async def _keep(self, tree: Path, commit: str, session_id: str, work: Path) -> None:
+        """For ``moorage changes``: a server may be away by then, or want a login."""
+        kept = work / "kept"
+        await keep_commit(tree, commit, kept)
+        os.replace(kept, self._kept(session_id))
+
+    def _kept(self, session_id: str) -> Path:
+        return self._spool / f"{session_id}.base"
+
+    def kept_objects(self, session_id: str) -> Path | None:
+        """Git's objects of the commit that a URL was pinned to; None where none were kept."""
+        objects = self._kept(session_id) / "objects"
+        return objects if objects.is_dir() else None
+
+    async def keep_too(self, origin_id: str, session_ids: Sequence[str]) -> None:
+        """What was kept for one session is kept for its forks."""
+        if not self._kept(origin_id).is_dir():
+            return
+        for session_id in session_ids:
+            await asyncio.to_thread(
+                shutil.copytree, self._kept(origin_id), self._kept(session_id), copy_function=os.link
+            )
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[Path]:
+        """A directory for work that belongs to no session; ``sweep`` removes what a killed command leaves."""
+        async with self.launching():
+            self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
+            work = Path(tempfile.mkdtemp(prefix="work-", dir=self._spool))
+            try:
+                yield work
+            finally:
+                await asyncio.to_thread(shutil.rmtree, work, ignore_errors=True)
+
     async def _pack(self, tree: Path, session_id: str, packed: Packed) -> str:
         """Write the spool file; its SHA-256 is the marker of the filled workspace."""
         final = self._file(session_id)
@@ -179,8 +223,13 @@ class Sources:
                 yield chunk
 
     async def discard(self, session_id: str) -> None:
-        """The workspace is filled (or the session gone): drop the file. Repeatable."""
+        """The workspace is filled: drop the file. Repeatable."""
         await asyncio.to_thread(self._file(session_id).unlink, missing_ok=True)
+
+    async def forget(self, session_id: str) -> None:
+        """The session is gone, or never came on record: drop all there is of its source. Repeatable."""
+        await self.discard(session_id)
+        await asyncio.to_thread(shutil.rmtree, self._kept(session_id), ignore_errors=True)
 
 
 def _again(session: Session) -> str:

@@ -34,6 +34,12 @@ class Copied:
 
 async def spool_copy(chunks: AsyncIterator[bytes], path: Path, *, limit: int = LIMIT) -> Copied:
     """Write the tar to ``path`` (0600) and hash it. Raises HelperError, StoreError."""
+    digest, size = await spool(chunks, path, limit=limit)
+    return Copied(f"sha256:{digest}", await asyncio.to_thread(_tree_hash, path), size)
+
+
+async def spool(chunks: AsyncIterator[bytes], path: Path, *, limit: int = LIMIT) -> tuple[str, int]:
+    """Write the tar to ``path`` (0600): its SHA-256 and size. Raises HelperError, StoreError."""
     digest, size = hashlib.sha256(), 0
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
@@ -49,15 +55,15 @@ async def spool_copy(chunks: AsyncIterator[bytes], path: Path, *, limit: int = L
             try:
                 await asyncio.to_thread(file.write, chunk)
             except OSError as error:
-                raise _no_room(error, path) from error
+                raise no_room(error, path) from error
         try:
             await asyncio.to_thread(file.flush)
         except OSError as error:
-            raise _no_room(error, path) from error
-    return Copied(f"sha256:{digest.hexdigest()}", await asyncio.to_thread(_tree_hash, path), size)
+            raise no_room(error, path) from error
+    return digest.hexdigest(), size
 
 
-def _no_room(error: OSError, path: Path) -> StoreError:
+def no_room(error: OSError, path: Path) -> StoreError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     hint = "make room there, or name another data folder with --data-dir" if full else ""
     return StoreError(f"the copy cannot be kept in {path.parent}: {error.strerror}", hint=hint)

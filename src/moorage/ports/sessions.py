@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 from moorage.core.kinds import Json
 from moorage.core.presets import Applied
 from moorage.core.session import AgentExit, Diagnosis, HelperSpec, Session, WorkspaceSpec
+from moorage.ports.changes import Changes, ExportedBranch
 from moorage.ports.files import RemoteFiles
 from moorage.ports.forks import ForkPlan, ForkRequest
 from moorage.ports.link import ContainerUsage, FileEntry, Gap, LeftOut, Output, ProcessSpec, RemoteProcess
@@ -235,6 +236,14 @@ class SessionVerbs(Protocol):
         """Put sessions on record whose workspaces are copies of this one's; ``resume`` starts them, as after
         ``launch``. Conflict, with the reason of the preflight, where it cannot be done. The session itself is
         only read."""
+
+    async def changes(self, name: str, report: Report) -> Changes:
+        """The workspace against the commit it was filled from, read from the session's Pod. UsageError where
+        there is none, Conflict without a Pod."""
+
+    async def export_branch(self, name: str, branch: str, report: Report) -> ExportedBranch:
+        """The same as one commit on a new branch of the local repository that the session came from. Its work
+        tree, index and HEAD stay as they are. Conflict when there is such a branch, or nothing is changed."""
 
     async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView: ...
 

@@ -21,7 +21,7 @@ async def forget(parts: Parts, session: Session, lease: Lease) -> Session:
     for ref in (session.inventory.bootstrap_ref, session.agent.env_ref):
         if ref:
             await parts.store.secrets.delete(ref)
-    await parts.sources.discard(session.id)
+    await parts.sources.forget(session.id)
     if session.state.phase is Phase.DELETED:
         # The record keeps its unsettled nonces, so that a create carried out late is still recognised.
         await parts.store.sessions.save(enter(session, Phase.CLEANING, session.state.since), lease)

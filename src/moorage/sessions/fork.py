@@ -52,13 +52,14 @@ async def fork(
     async with parts.sources.launching():
         try:
             source = await _source(parts, origin, drafts, verdict, link_to, report)
+            await parts.sources.keep_too(origin.id, [draft.id for draft in drafts])
             await _dry_run(parts, drafts[0], report)
             return await _record(parts, origin, [change(draft, source=source) for draft in drafts])
         except MoorageError:  # after a cancellation they may be on record: a later sweep knows
             known = await parts.store.sessions.ids()
             for draft in drafts:
                 if draft.id not in known:
-                    await parts.sources.discard(draft.id)
+                    await parts.sources.forget(draft.id)
             raise
 
 

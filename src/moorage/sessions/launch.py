@@ -109,7 +109,7 @@ async def launch(parts: Parts, request: LaunchRequest, report: Report) -> Sessio
         try:
             return await _record(parts, request, session, allow, report)
         except MoorageError:  # after a cancellation it may be on record: a later sweep knows
-            await parts.sources.discard(session.id)
+            await parts.sources.forget(session.id)
             raise
 
 

@@ -75,7 +75,7 @@ async def _forget(parts: Parts, session: Session, lease: Lease) -> None:
     recorded = {session.inventory.bootstrap_ref, session.agent.env_ref}
     for ref in sorted({bootstrap_ref(session.id), env_ref(session.id)} | recorded - {""}):
         await parts.store.secrets.delete(ref)
-    await parts.sources.discard(session.id)
+    await parts.sources.forget(session.id)
     await parts.store.sessions.discard(session.id, lease)
 
 

@@ -12,6 +12,7 @@ from moorage.core.errors import Conflict, LinkError, MoorageError, NotFound, Sto
 from moorage.core.kinds import Json
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import Desired, Intent, Phase, Session, WorkspaceMode
+from moorage.ports.changes import Changes, ExportedBranch
 from moorage.ports.cluster import Cluster
 from moorage.ports.forks import ForkPlan, ForkRequest
 from moorage.ports.link import (
@@ -37,7 +38,7 @@ from moorage.ports.sessions import (
 )
 from moorage.ports.store import SessionEvent
 from moorage.ports.streams import DialledStream
-from moorage.sessions import abandoned, fork, history, probe, removal, unreadable
+from moorage.sessions import abandoned, changes, fork, history, probe, removal, unreadable
 from moorage.sessions.attachment import SessionAttachment
 from moorage.sessions.carry import carry_out, leave_wish
 from moorage.sessions.doctor import doctor
@@ -159,6 +160,13 @@ class Verbs:
     async def fork(self, name: str, request: ForkRequest, report: Report) -> list[Session]:
         await removal.sweep(self._parts)
         return await fork.fork(self._parts, await self._get(name), request, self._links.to, report)
+
+    async def changes(self, name: str, report: Report) -> Changes:
+        return await changes.changes(self._parts, await self._get(name), self._links.to, report)
+
+    async def export_branch(self, name: str, branch: str, report: Report) -> ExportedBranch:
+        session = await self._get(name)
+        return await changes.export_branch(self._parts, session, branch, self._links.to, report)
 
     async def archive(self, name: str, report: Report, *, force: bool = False) -> SessionView:
         session = await self._get(name)

@@ -36,6 +36,8 @@ VERBS: Final[dict[str, Entry]] = {
     "logs": Entry("logs", "Print the agent's output, or a container's log.", _INSIDE),
     "exec": Entry("exec", "Run a command beside the agent.", _INSIDE, True),
     "cp": Entry("cp", "Copy files into or out of a session.", _INSIDE),
+    "changes": Entry("changes", "Show what a session has changed in its repository.", _INSIDE),
+    "export": Entry("export", "Take a session's changes home, as a patch or a branch.", _INSIDE),
     "port-forward": Entry("port_forward", "Reach ports in a session from this machine.", _INSIDE),
     "events": Entry("events", "Show what happened to a session.", _INSIDE),
     "template": Entry("template", "Work with Pod templates.", _OTHER),
