@@ -1,7 +1,9 @@
-"""Ctrl-C while the program is still loading, or already ending: 130, without a word."""
+"""Signals where no verb listens: while the program loads, reads its stdin, or already ends; those that were
+ignored."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -11,7 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from moorage.cli.signals import on_signals
+
 ROOT = Path(__file__).parents[2]
+PATIENCE = 60.0
+"""Seconds after which a test gives up on a program that does not end."""
 HELD = "import signal, sys\nsys.stdout.write('HELD\\n')\nsys.stdout.flush()\nsignal.pause()\n"
 """A module that holds up whoever imports it."""
 
@@ -50,6 +56,47 @@ def test_while_it_ends(tmp_path: Path) -> None:
     )
     (tmp_path / "ending.py").write_text("\n".join(lines))
     assert interrupted(tmp_path, str(tmp_path / "ending.py"), "version", "--client") == (130, b"")
+
+
+STDIN = [
+    ("template", "check", "-"),
+    ("rm", "-y", "-f", "-"),
+]
+
+
+@pytest.mark.parametrize("argv", STDIN, ids=lambda argv: argv[0])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_while_it_reads_stdin(tmp_path: Path, argv: tuple[str, ...], number: signal.Signals) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "src")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "moorage", *argv],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(b"#" * 150_000)  # more than a pipe holds: it returns once somebody reads
+        process.stdin.flush()
+        process.send_signal(number)
+        assert process.wait(PATIENCE) == -number  # for a shell 130, 143
+        assert process.stderr.read() == b""
+
+
+async def test_a_signal_that_was_ignored_at_the_start_stays_so() -> None:
+    heard: list[str] = []
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does it
+    try:
+        handlers = {signal.SIGHUP: lambda: heard.append("HUP"), signal.SIGTERM: lambda: heard.append("TERM")}
+        with on_signals(handlers):
+            os.kill(os.getpid(), signal.SIGHUP)
+            os.kill(os.getpid(), signal.SIGTERM)
+            while not heard:  # noqa: ASYNC110
+                await asyncio.sleep(0)  # sleep: a turn of the loop
+        assert heard == ["TERM"]
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_installed_command_is_this_program() -> None:

@@ -332,9 +332,12 @@ def test_a_signal_to_exec_hangs_up_and_restores_the_terminal(
     assert "process.close" in [call[0] for call in screen.calls]
 
 
-def test_ctrl_c_ends_following_a_log(terminal: Start) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_ends_following_a_log_in_order(terminal: Start, number: signal.Signals, code: int) -> None:
     screen = terminal("blocking", "logs", "-f", "brisk-otter")
     screen.until("READY")
-    screen.type("\x03")
-    assert screen.ended() == 130
+    screen.process.send_signal(number)
+    assert screen.ended() == code
     assert screen.calls[-1] == ("close",)

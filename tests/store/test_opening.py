@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -133,3 +137,37 @@ async def test_the_installation_has_one_id_and_keeps_its_settings(tmp_path: Path
     assert only[0].isalpha()
     assert only.isalnum()
     assert only == only.lower()
+
+
+@pytest.mark.parametrize(
+    ("free", "why", "hint"),
+    [(0, "the disk is full", "free some space"), (1000, "disk I/O error", "must be an SQLite database")],
+)
+async def test_a_full_disk_is_told_from_a_broken_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, why: str, hint: str
+) -> None:
+    def broken(*args: Any, **kwargs: Any) -> None:
+        raise sqlite3.OperationalError("disk I/O error")  # SQLite's words for both
+
+    monkeypatch.setattr(sqlite3, "connect", broken)
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=free, f_frsize=4096))
+    with pytest.raises(StoreError) as refused:
+        await open_store(tmp_path)
+    assert refused.value.message.endswith(f"cannot be opened: {why}")
+    assert hint in refused.value.hint
+
+
+async def test_a_close_that_is_cancelled_is_finished_before_that_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await open_store(tmp_path)
+    await store.sessions.add(a_session())
+    closing = asyncio.create_task(store.close())
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            await asyncio.sleep(0)
+            closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+    assert not caplog.records, "nothing was broken off"
+    await (await open_store(tmp_path)).close()

@@ -17,6 +17,7 @@ import click
 from moorage.cli import failures, flags
 from moorage.cli.command import AFTER_DASHES, State, VerbCommand, VerbGroup
 from moorage.cli.overview import OVERVIEW
+from moorage.cli.signals import Terminated
 from moorage.cli.suggesting import suggest_values
 from moorage.cli.terminal import OutputClosed, Terminal
 from moorage.cli.text import is_slip, nearest
@@ -130,6 +131,8 @@ def run_cli(argv: list[str], wiring: Wiring) -> int:
         return code
     except KeyboardInterrupt:
         return failures.INTERRUPTED
+    except Terminated as end:
+        return 128 + end.number
     except OutputClosed:
         _drop_stdout()
         return failures.BROKEN_PIPE

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from moorage.cli.shapes import labels_of
-from moorage.cli.small_file import LIMIT, check_size, read_small_file
+from moorage.cli.small_file import LIMIT, check_size, read_small_file, read_stdin
 from moorage.core.errors import UsageError
 from moorage.core.label_selector import parse
 from moorage.ports.sessions import SessionView
@@ -68,7 +66,7 @@ async def read_names(file: str) -> list[str]:
     """One session a line, as ``ls -o name`` prints them; blank lines and ``#`` comments are skipped. ``-`` is
     stdin. NotFound for a file that cannot be read; UsageError for one without a name, or with more than one
     word in a line."""
-    data = await asyncio.to_thread(_read, file)
+    data = _read(file)
     try:
         lines = [line.strip() for line in data.decode().splitlines()]
     except UnicodeDecodeError as error:
@@ -89,8 +87,6 @@ def _read(file: str) -> bytes:
     if file != "-":
         hint = "-f takes a file of names; to skip drain and link write --force"
         return read_small_file(file, "file of names", field="-f", hint=hint)
-    if sys.stdin is None:
-        raise UsageError("stdin is closed", field="-f", hint="give the path of a file")
-    data = sys.stdin.buffer.read(LIMIT + 1)
+    data = read_stdin(LIMIT + 1, field="-f")
     check_size(data, file, "-f")
     return data

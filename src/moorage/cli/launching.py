@@ -7,13 +7,13 @@ Called by ``verbs.run`` before anything is opened. Whether template and workspac
 from __future__ import annotations
 
 import posixpath
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from moorage.cli.command import Call
 from moorage.cli.environment import read_environment
+from moorage.cli.small_file import read_stdin
 from moorage.core.errors import NotFound, UsageError
 from moorage.core.owned import WORKSPACE_PATH
 from moorage.core.session import HelperSpec, WorkspaceMode, WorkspaceSpec
@@ -100,7 +100,7 @@ def read_template(path: str, *, field: str = "--template") -> bytes:
     ``field`` is what an error names. Raises NotFound.
     """
     if path == "-":
-        return sys.stdin.buffer.read(TEMPLATE_LIMIT)
+        return read_stdin(TEMPLATE_LIMIT, field=field)
     try:
         with Path(path).open("rb") as stream:
             return stream.read(TEMPLATE_LIMIT)

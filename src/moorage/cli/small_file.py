@@ -1,13 +1,15 @@
-"""A file that a person names and that is small: read whole, or told why not. It never reads stdin.
+"""What a person names and is small, a file or stdin: read whole, or told why not.
 
-Called by ``choosing`` (a file of names) and ``environment`` (a file of variables).
+Called by ``choosing`` (names), ``environment`` (a file of variables) and ``launching`` (a template).
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Final
 
+from moorage.cli.signals import ending_at_once
 from moorage.core.errors import NotFound, UsageError
 
 LIMIT: Final = 1024 * 1024
@@ -30,3 +32,11 @@ def check_size(data: bytes, file: str, field: str) -> None:
     """Raises UsageError for what was read beyond the limit."""
     if len(data) > LIMIT:
         raise UsageError(f"{file} is larger than {LIMIT} bytes", field=field, hint="split it")
+
+
+def read_stdin(most: int, *, field: str) -> bytes:
+    """At most so many bytes of stdin, to its end; meanwhile a signal ends the process. Raises UsageError."""
+    if sys.stdin is None:
+        raise UsageError("stdin is closed", field=field, hint="give the path of a file")
+    with ending_at_once():
+        return sys.stdin.buffer.read(most)

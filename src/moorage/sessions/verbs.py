@@ -6,6 +6,7 @@ Each verb reads the record, checks what can be refused, and hands over: launch, 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 
 from moorage.core.command import check_command
 from moorage.core.errors import Conflict, LinkError, MoorageError, NotFound, StoreError, UsageError
@@ -320,6 +321,8 @@ class Verbs:
         return await executors.cluster(config)
 
     async def close(self) -> None:
-        await self._links.close()
-        await self._parts.executors.close()
-        await self._parts.store.close()
+        """Each also when the one before it failed, or was cancelled: the records last."""
+        async with AsyncExitStack() as last_first:
+            last_first.push_async_callback(self._parts.store.close)
+            last_first.push_async_callback(self._parts.executors.close)
+            last_first.push_async_callback(self._links.close)

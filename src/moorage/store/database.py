@@ -17,7 +17,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from moorage.core.errors import StoreError
-from moorage.store.place import Place
+from moorage.store.place import FREE_SPACE, Place, disk_is_full
 
 T = TypeVar("T")
 OnWrite = Callable[[str], None]
@@ -103,7 +103,20 @@ class Database:
         return await self._to_the_end(self._write(name, work))
 
     async def close(self) -> None:
-        """Let running work finish, then close all connections."""
+        """Let running work finish, then close all connections. All of it is local and soon done: whoever is
+        cancelled meanwhile is so after that, or a half-closed connection would complain to the person."""
+        closing = asyncio.get_running_loop().create_task(self._close())
+        cancelled: asyncio.CancelledError | None = None
+        while not closing.done():
+            try:
+                await asyncio.wait((closing,))
+            except asyncio.CancelledError as error:
+                cancelled = error
+        closing.result()
+        if cancelled is not None:
+            raise cancelled
+
+    async def _close(self) -> None:
         while self._running:
             await asyncio.wait(tuple(self._running))
         await self.engine.dispose()
@@ -118,7 +131,7 @@ class Database:
             async with self._reader.connect() as connection:
                 return await work(connection)
         except (sa.exc.DatabaseError, sa.exc.InterfaceError) as problem:
-            raise _explain(problem) from problem
+            raise _explain(problem, self.engine.url.database or "") from problem
 
     async def _write(self, name: str, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         # SQLite's own waiting polls and is unfair: writers of this process queue here instead.
@@ -132,7 +145,7 @@ class Database:
             except sa.exc.IntegrityError:
                 raise  # the caller knows which of its rules this broke
             except (sa.exc.DatabaseError, sa.exc.InterfaceError) as problem:
-                raise _explain(problem) from problem
+                raise _explain(problem, self.engine.url.database or "") from problem
             self._on_write(f"after {name}")
             return result
 
@@ -148,14 +161,16 @@ class Database:
             task.exception()  # seen, also when whoever waited for it has gone
 
 
-def _explain(problem: sa.exc.DBAPIError) -> StoreError:
+def _explain(problem: sa.exc.DBAPIError, path: str) -> StoreError:
     """A driver's error in our words; its text names no values."""
     text = str(problem.orig).strip() or type(problem.orig).__name__
+    if "disk I/O" in text and disk_is_full(path):
+        text = "the disk is full"
     hint = "`moorage doctor` checks the data folder"
     if "locked" in text or "busy" in text:
         hint = f"another process has held the database for {BUSY_MS // 1000} s; find and end it"
     elif "full" in text:
-        hint = "free some space on the disk that holds the data folder"
+        hint = FREE_SPACE
     elif "readonly" in text or "unable to open" in text:
         hint = "the data folder and the files in it must be writable by you"
     return StoreError(f"the database refused: {text}", hint=hint)

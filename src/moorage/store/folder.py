@@ -15,6 +15,7 @@ from pathlib import Path
 
 from moorage.core.errors import StoreError
 from moorage.store.database import BUSY_MS
+from moorage.store.place import FREE_SPACE, disk_is_full
 
 OPEN_TIMEOUT = 60.0
 """Seconds to wait for another process that opens (and perhaps migrates) the same store."""
@@ -90,9 +91,10 @@ def prepare_sqlite(path: Path) -> None:
         finally:
             connection.close()
     except (OSError, sqlite3.Error) as problem:
+        full = disk_is_full(path)
         raise StoreError(
-            f"the database {path} cannot be opened: {problem}",
-            hint="the file must be an SQLite database that you may write",
+            f"the database {path} cannot be opened: {'the disk is full' if full else problem}",
+            hint=FREE_SPACE if full else "the file must be an SQLite database that you may write",
         ) from problem
     if mode != "wal":
         raise StoreError(

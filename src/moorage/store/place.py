@@ -1,4 +1,5 @@
-"""Is the file of an open SQLite database still the one under its path? Asked by ``store.database``.
+"""Where an SQLite database lies: is the file still the one under its path, is its disk full? Asked by
+``store.database`` and ``store.folder``.
 
 A process goes on writing into a deleted file without noticing: what it then records, nobody ever reads.
 """
@@ -7,9 +8,23 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 from moorage.core.errors import StoreError
 from moorage.ports.store import RECORD_GONE
+
+ROOM: Final = 64 * 1024
+"""Bytes that SQLite needs beside the database, at least: with less it speaks of an input or output error."""
+FREE_SPACE: Final = "free some space on the disk that holds the data folder"
+
+
+def disk_is_full(path: str | Path) -> bool:
+    """Has the disk that holds the folder of ``path`` no room left? False where it cannot be told."""
+    try:
+        disk = os.statvfs(Path(path).parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < ROOM
 
 
 class Place:
