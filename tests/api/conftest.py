@@ -16,6 +16,7 @@ from moorage.server.run import LOOPBACK, Server, listening, make_server
 from moorage.sessions.executors import ExecutorConfig, Executors
 from moorage.sessions.serving import ServingPlaces
 from moorage.store import SqlStore, open_store
+from tests.api.scripted_places import Switch
 from tests.api.service import Service
 from tests.sessions.stage import build
 
@@ -32,19 +33,19 @@ async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     executors = Executors(store, connect, None)  # type: ignore[arg-type]
     stage.parts = replace(stage.parts, executors=executors)
     places = ServingPlaces(stage.parts, lambda path: [])
+    switch = Switch(places)
     sock = listening("127.0.0.1", 0)
     port = sock.getsockname()[1]
     reached = Reached(f"http://127.0.0.1:{port}", hosts=LOOPBACK)
-    parts = server_parts(store, store.service, places, Presets(), stage.clock, stage.parts.ids, reached)
+    parts = server_parts(store, store.service, switch, Presets(), stage.clock, stage.parts.ids, reached)
     server = make_server(parts)
     monkeypatch.setattr(Server, "capture_signals", lambda self: contextlib.nullcontext())
     serving = asyncio.create_task(server.serve(sockets=[sock]))
     await server.up.wait()
-    made = Service(parts, stage, port)
+    made = Service(parts, stage, port, switch)
     try:
         yield made
     finally:
-        await made.close()
         server.should_exit = True
         await serving
         await parts.drivers.close()

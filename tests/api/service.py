@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import aiohttp
 
 from moorage.core.service.records import Role, Scope, Token, User
+from moorage.core.session import Session
 from moorage.server.parts import ServerParts
 from moorage.server.who import KEY_PREFIX, digest, fresh_value
+from tests.api.scripted_places import Obliging, ScriptedPlaces, Switch, obliging
 from tests.sessions.stage import NOW, Stage
 
 TEMPLATE = """\
@@ -106,6 +108,7 @@ class Service:
     parts: ServerParts
     stage: Stage
     port: int
+    switch: Switch
 
     @property
     def base(self) -> str:
@@ -148,5 +151,8 @@ class Service:
         assert made.status == 201, made.body
         return str(made.body["id"])
 
-    async def close(self) -> None:
-        """Nothing of its own is open."""
+    def oblige(self, *sessions: Session) -> Obliging:
+        """From now on every verb on these sessions succeeds, whatever their Pods do."""
+        places = ScriptedPlaces(obliging(*sessions))
+        self.switch.to = places
+        return places.verbs

@@ -29,6 +29,7 @@ from moorage.server.routes import (
     sessions,
     signin,
     tasks,
+    terminal,
 )
 
 PREFIX: Final = "/api/v1"
@@ -53,6 +54,7 @@ def make_app(parts: ServerParts) -> FastAPI:
     app.state.parts = parts
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
+    app.add_api_websocket_route(PREFIX + terminal.PATH, terminal.attach)
     for kind in (HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _failed)
     return app

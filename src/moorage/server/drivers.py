@@ -23,6 +23,7 @@ from moorage.core.errors import (
 from moorage.core.session import Phase, Session
 from moorage.ports.clock import Clock
 from moorage.ports.serving import Places
+from moorage.ports.sessions import Attachment
 from moorage.ports.store import Store
 
 ENDED: Final = (Phase.PRESERVED, Phase.FAILED, Phase.LOST, Phase.ARCHIVED, Phase.DELETED)
@@ -41,6 +42,7 @@ class Drivers:
         self._places = places
         self._clock = clock
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._attachments: dict[str, Attachment] = {}
 
     async def start(self) -> None:
         """Follow what ran when the last server ended."""
@@ -55,6 +57,10 @@ class Drivers:
         task = asyncio.create_task(self._follow(session_id))
         self._tasks[session_id] = task
         task.add_done_callback(lambda _: self._tasks.pop(session_id, None))
+
+    def attachment(self, session_id: str) -> Attachment | None:
+        """By which this server follows it; its owner may do more than others (signal)."""
+        return self._attachments.get(session_id)
 
     @property
     def followed(self) -> frozenset[str]:
@@ -83,10 +89,12 @@ class Drivers:
 
     async def _until_it_ends(self, session_id: str) -> None:
         attachment = self._places.sessions.attach(session_id, watching=True)
+        self._attachments[session_id] = attachment
         try:
             async for _ in attachment.happenings():
                 pass
         finally:
+            self._attachments.pop(session_id, None)
             with contextlib.suppress(MoorageError):
                 await attachment.close()
 

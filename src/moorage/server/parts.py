@@ -10,7 +10,7 @@ from starlette.requests import HTTPConnection
 
 from moorage.ports.clock import Clock, Ids
 from moorage.ports.service import ServiceStore
-from moorage.ports.serving import Places, PresetShelf
+from moorage.ports.serving import Driving, Places, PresetShelf
 from moorage.ports.store import Store
 from moorage.server.drivers import Drivers
 from moorage.server.status import Looks
@@ -53,7 +53,7 @@ class ServerParts:
     ids: Ids
     reached: Reached
     looks: Looks
-    drivers: Drivers
+    drivers: Driving
     oidc: OidcSettings | None = None
 
 
@@ -66,9 +66,10 @@ def server_parts(
     ids: Ids,
     reached: Reached,
     oidc: OidcSettings | None = None,
+    drivers: Driving | None = None,
 ) -> ServerParts:
-    """With what belongs to this server alone."""
-    looks, drivers = Looks(places), Drivers(store, places, clock)
+    """With what belongs to this server alone. ``drivers`` None: an attachment to each session."""
+    looks, drivers = Looks(places), drivers or Drivers(store, places, clock)
     return ServerParts(store, service, places, presets, clock, ids, reached, looks, drivers, oidc)
 
 

@@ -1,4 +1,4 @@
-"""Serve: uvicorn around the application, until a signal. The one entry for ``main``.
+"""Serve: uvicorn around the application, until it is told to stop. The one entry for ``main``.
 
 At the end agents keep running: requests are let end, links close and leases are released, so that another
 server or command goes on at once.
@@ -7,8 +7,9 @@ server or command goes on at once.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 import uvicorn
@@ -61,6 +62,11 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self.up = asyncio.Event()
 
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are for whoever called ``serve``."""
+        yield
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.up.set()
@@ -80,20 +86,33 @@ def make_server(parts: ServerParts) -> Server:
     return Server(config)
 
 
-async def serve(parts: ServerParts, sock: socket.socket, ready: Callable[[], None] = lambda: None) -> None:
-    """Until SIGINT or SIGTERM. ``ready`` is called once requests are answered. Closes ``parts`` (store and
-    connections too)."""
+async def serve(
+    parts: ServerParts, sock: socket.socket, stop: asyncio.Event, ready: Callable[[], Awaitable[None]]
+) -> None:
+    """Until ``stop`` is set. ``ready`` is called once requests are answered; what it raises ends the server.
+    Closes ``parts`` (store and connections too)."""
     server = make_server(parts)
-    telling = asyncio.create_task(_tell(server.up, ready))
+    serving = asyncio.create_task(server.serve(sockets=[sock]))
+    ending = asyncio.create_task(_end(server, stop))
     try:
         await parts.drivers.start()
-        await server.serve(sockets=[sock])
+        await _up(server, serving)
+        await ready()
+        await serving
     finally:
-        telling.cancel()
+        server.should_exit = True
+        await asyncio.gather(serving, return_exceptions=True)
+        ending.cancel()
         await parts.drivers.close()
         await parts.places.close()
 
 
-async def _tell(up: asyncio.Event, ready: Callable[[], None]) -> None:
-    await up.wait()
-    ready()
+async def _up(server: Server, serving: asyncio.Task[None]) -> None:
+    up = asyncio.ensure_future(server.up.wait())
+    await asyncio.wait({up, serving}, return_when=asyncio.FIRST_COMPLETED)
+    up.cancel()
+
+
+async def _end(server: Server, stop: asyncio.Event) -> None:
+    await stop.wait()
+    server.should_exit = True

@@ -106,6 +106,7 @@ ACTIONS: Final[dict[str, Rule]] = {
     "session.files_write": _change(Need.OWNER),
     "session.exec": _change(Need.OWNER),
     "session.attach": _change(Need.OWNER),
+    "session.watch": _ACCESS,
     "user.read": _RUN,
     "user.create": _change(Need.ADMINISTRATOR),
     "user.update": _change(Need.ADMINISTRATOR),
