@@ -241,6 +241,24 @@ def _executor(settings: Settings, environ: Mapping[str, str]) -> ExecutorConfig:
     return ExecutorConfig(kubeconfig=listed, context=target.context, namespace=target.namespace)
 
 
+def wire_sdk() -> None:
+    """Tell the SDK how a place is opened: the verbs of this process, with the settings of this folder."""
+    from moorage.sdk.opening import Opened, Place, use_opener
+
+    async def opened(place: Place) -> Opened:
+        wiring = Composition(os.environ)
+        options = GlobalOptions(
+            context=place.context,
+            kubeconfig=place.kubeconfig,
+            namespace=place.namespace,
+            data_dir=place.data_dir,
+            no_input=True,
+        )
+        return Opened(await wiring.sessions(options), wiring.setting)
+
+    use_opener(opened)
+
+
 def main() -> None:
     """The ``moorage`` command."""
     from moorage.cli.app import run_cli

@@ -14,7 +14,7 @@ class MoorageError(Exception):
     """Base of the tree. ``exit_code`` is what a command ends with (see docs/cli.md)."""
 
     code: ClassVar[str] = "error"
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
     def __init__(
         self, message: str, *, hint: str = "", field: str = "", details: dict[str, Any] | None = None

@@ -274,6 +274,7 @@ class Session(msgspec.Struct, frozen=True):
     ever_ran: bool = False
     ran_in: str = ""
     filled: str = ""
+    metadata: dict[str, str] = {}
 
     @property
     def id(self) -> str:

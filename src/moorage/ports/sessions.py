@@ -6,7 +6,7 @@ name or id; NotFound, Conflict and SessionFailed come from core.errors.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -43,6 +43,8 @@ class LaunchRequest:
     restart_allowed: bool = True
     transport: str = "auto"
     start_timeout: float = 600.0
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """A person's own words about the session, to find it by. On record as they are: nothing secret."""
     preset: Applied | None = None
     """What ``argv`` and ``env`` come from; tells how a later start goes on."""
     task_id: str = ""

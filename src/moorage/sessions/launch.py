@@ -29,6 +29,7 @@ from moorage.core.errors import (
 )
 from moorage.core.helper_spec import check_helper
 from moorage.core.kinds import CLAIMS, NAMESPACES, PODS, Json
+from moorage.core.metadata import check_metadata
 from moorage.core.names import (
     bootstrap_ref,
     claim_name,
@@ -169,7 +170,7 @@ def _check(request: LaunchRequest) -> None:
         check_command(preset.resume_argv, request.env, request.cwd, preset.resume_input)
     named = valid_session_name(request.name) if request.name else None
     problems = [*([named] if named else []), *check_workspace(request.workspace), *_check_env(request)]
-    problems += check_helper(request.helper)
+    problems += [*check_helper(request.helper), *check_metadata(request.metadata)]
     if problems:
         first = problems[0]
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -291,6 +292,7 @@ async def _compose(
         transport=request.transport,
         restart_allowed=request.restart_allowed,
         start_timeout=request.start_timeout,
+        metadata=dict(request.metadata),
     )
 
 

@@ -1,0 +1,1 @@
+"""Makes the sync face of the SDK from the async one."""
