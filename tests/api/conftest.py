@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +11,9 @@ import pytest
 
 from moorage.presets import Presets
 from moorage.server.parts import Reached, server_parts
-from moorage.server.run import LOOPBACK, Server, listening, make_server
+from moorage.server.run import LOOPBACK, listening, make_server
 from moorage.sessions.executors import ExecutorConfig, Executors
+from moorage.sessions.keeper import Keeper
 from moorage.sessions.serving import ServingPlaces
 from moorage.store import SqlStore, open_store
 from tests.api.scripted_places import Switch
@@ -37,9 +37,17 @@ async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     sock = listening("127.0.0.1", 0)
     port = sock.getsockname()[1]
     reached = Reached(f"http://127.0.0.1:{port}", hosts=LOOPBACK)
-    parts = server_parts(store, store.service, switch, Presets(), stage.clock, stage.parts.ids, reached)
+    parts = server_parts(
+        store,
+        store.service,
+        switch,
+        Presets(),
+        stage.clock,
+        stage.parts.ids,
+        reached,
+        drivers=Keeper(stage.parts),
+    )
     server = make_server(parts)
-    monkeypatch.setattr(Server, "capture_signals", lambda self: contextlib.nullcontext())
     serving = asyncio.create_task(server.serve(sockets=[sock]))
     await server.up.wait()
     made = Service(parts, stage, port, switch)

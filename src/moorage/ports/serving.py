@@ -12,7 +12,7 @@ from typing import Protocol
 
 from moorage.core.presets import Preset
 from moorage.core.service.records import Executor, ExecutorSpec
-from moorage.ports.sessions import ConnectionTest, LaunchRequest, SessionVerbs
+from moorage.ports.sessions import Attachment, ConnectionTest, LaunchRequest, SessionVerbs
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,23 @@ class Places(Protocol):
         """What a file holds, "" for the usual one. UsageError for a file that cannot be read."""
 
     async def close(self) -> None: ...
+
+
+class Driving(Protocol):
+    """Sees to it that somebody drives each session that runs. One of each server."""
+
+    async def start(self) -> None:
+        """Also of what ran when the last server ended."""
+
+    def follow(self, session_id: str) -> None:
+        """Repeatable. To be told after a launch, a resume and a reset; it may find out by itself, later."""
+
+    def attachment(self, session_id: str) -> Attachment | None:
+        """The one through which it drives, whose input reaches the agent without another link; None where
+        another server or command does, or it drives without one."""
+
+    async def close(self) -> None:
+        """Let go of all sessions; agents run on."""
 
 
 class PresetShelf(Protocol):

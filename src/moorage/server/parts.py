@@ -12,7 +12,6 @@ from moorage.ports.clock import Clock, Ids
 from moorage.ports.service import ServiceStore
 from moorage.ports.serving import Driving, Places, PresetShelf
 from moorage.ports.store import Store
-from moorage.server.drivers import Drivers
 from moorage.server.status import Looks
 
 
@@ -43,7 +42,8 @@ class Reached:
 
 @dataclass(frozen=True)
 class ServerParts:
-    """``store`` and ``service`` are of one database. ``looks`` and ``drivers`` are this server's own."""
+    """``store`` and ``service`` are of one database. ``looks`` are shared among its
+    requests, ``drivers`` act on what they wish."""
 
     store: Store
     service: ServiceStore
@@ -65,12 +65,12 @@ def server_parts(
     clock: Clock,
     ids: Ids,
     reached: Reached,
+    *,
+    drivers: Driving,
     oidc: OidcSettings | None = None,
-    drivers: Driving | None = None,
 ) -> ServerParts:
-    """With what belongs to this server alone. ``drivers`` None: an attachment to each session."""
-    looks, drivers = Looks(places), drivers or Drivers(store, places, clock)
-    return ServerParts(store, service, places, presets, clock, ids, reached, looks, drivers, oidc)
+    """With what belongs to this server alone."""
+    return ServerParts(store, service, places, presets, clock, ids, reached, Looks(places), drivers, oidc)
 
 
 def parts_of(request: HTTPConnection) -> ServerParts:

@@ -15,7 +15,7 @@ from functools import partial
 
 from moorage.core.errors import MoorageError
 from moorage.core.session import Phase, Session
-from moorage.ports.sessions import Happening, Progress
+from moorage.ports.sessions import Attachment, Happening, Progress
 from moorage.ports.store import Lease
 from moorage.sessions import probe, removal
 from moorage.sessions.contact import FOLLOWING
@@ -48,7 +48,7 @@ class _Rest:
 
 
 class Keeper:
-    """One server's. ``run`` until cancelled; then all sessions are let go of."""
+    """One server's. Implements ``ports.serving.Driving``."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -56,18 +56,37 @@ class Keeper:
         self._rests: dict[str, _Rest] = {}
         self._nudged = asyncio.Event()
         self._swept = 0.0
+        self._running: asyncio.Task[None] | None = None
 
     @property
     def driven(self) -> frozenset[str]:
         """Ids of the sessions that this keeper drives at the moment."""
         return frozenset(self._driven)
 
+    async def start(self) -> None:
+        """``run``, beside the caller."""
+        self._running = asyncio.create_task(self.run())
+
+    async def close(self) -> None:
+        """Let go of all sessions; agents run on."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+
+    def follow(self, session_id: str) -> None:
+        """See the port."""
+        self._nudged.set()
+
+    def attachment(self, session_id: str) -> Attachment | None:
+        """See the port. A keeper drives without one."""
+        return None
+
     def nudge(self) -> None:
         """Something was launched or wished: look at once."""
         self._nudged.set()
 
     async def run(self) -> None:
-        """Never returns. A store that cannot be read for a while is asked again."""
+        """Until cancelled; then all sessions are let go of. A store that cannot be read is asked again."""
         try:
             while True:
                 self._nudged.clear()

@@ -6,6 +6,8 @@ from typing import Annotated, Final
 
 from fastapi import Query, Request, Response
 
+from moorage.core.service.checks import require
+from moorage.core.service.checks_of_people import check_token, check_user
 from moorage.core.service.records import Token, User
 from moorage.core.session import change
 from moorage.server.guard import actor_of, does
@@ -40,6 +42,7 @@ async def create_user(body: UserBody, request: Request, response: Response) -> U
     parts = parts_of(request)
     now = parts.clock.now()
     row = User(parts.ids.session_id(), body.name, body.role, created_at=now, updated_at=now, email=body.email)
+    require(check_user(row), "the person")
     return shown(UserShown, tagged(response, await parts.service.users.add(row)))
 
 
@@ -54,7 +57,9 @@ async def update_user(user_id: str, body: UserPatch, request: Request, response:
     row = await parts.service.users.get(user_id)
     expect(request, row)
     given = {name: getattr(body, name) for name in body.model_fields_set if getattr(body, name) is not None}
-    return shown(UserShown, tagged(response, await replace(parts.service.users, change(row, **given))))
+    changed = change(row, **given)
+    require(check_user(changed), "the person")
+    return shown(UserShown, tagged(response, await replace(parts.service.users, changed)))
 
 
 @ROUTES.delete("/users/{user_id}", status_code=204, openapi_extra=does("user.delete"))
@@ -95,6 +100,7 @@ async def create_token(body: TokenBody, request: Request) -> TokenMade:
         created_at=now,
         expires_at=now + body.expires_in_seconds if body.expires_in_seconds else 0.0,
     )
+    require(check_token(row, now), "the token")
     value = fresh_value(KEY_PREFIX)
     made = await parts.service.people.add_token(row, digest(value))
     return shown(TokenMade, made, value=value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fastapi import Request, Response
 
+from moorage.core.service.checks import require
+from moorage.core.service.checks_of_people import check_task
 from moorage.core.service.records import Task
 from moorage.core.session import change
 from moorage.server.guard import actor_of, does
@@ -38,6 +40,7 @@ async def create_task(body: TaskBody, request: Request, response: Response) -> T
         column=body.column,
         profile_id=body.profile_id,
     )
+    require(check_task(row), "the task")
     return shown(TaskShown, tagged(response, await parts.service.tasks.add(row)))
 
 
@@ -54,7 +57,9 @@ async def update_task(task_id: str, body: TaskPatch, request: Request, response:
     given = {name: getattr(body, name) for name in body.model_fields_set if getattr(body, name) is not None}
     if "profile_id" in given:
         await _check_profile(parts, given["profile_id"])
-    return shown(TaskShown, tagged(response, await replace(parts.service.tasks, change(row, **given))))
+    changed = change(row, **given)
+    require(check_task(changed), "the task")
+    return shown(TaskShown, tagged(response, await replace(parts.service.tasks, changed)))
 
 
 @ROUTES.delete("/tasks/{task_id}", status_code=204, openapi_extra=does("task.delete"))

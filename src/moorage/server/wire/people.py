@@ -7,13 +7,14 @@ from typing import Annotated
 from pydantic import Field, SecretStr
 
 from moorage.core.service.records import Role, Scope
-from moorage.server.wire.base import Name, Wire
+from moorage.server.wire.base import Wire
 
+UserName = Annotated[str, Field(min_length=1, max_length=63)]
 Email = Annotated[str, Field(max_length=254)]
 
 
 class UserBody(Wire):
-    name: Name
+    name: UserName
     role: Role = Role.MEMBER
     email: Email = ""
 
@@ -21,7 +22,7 @@ class UserBody(Wire):
 class UserPatch(Wire):
     """What is left out stays."""
 
-    name: Name | None = None
+    name: UserName | None = None
     role: Role | None = None
     email: Email | None = None
     disabled: bool | None = None
