@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from moorage.ports.cluster import Cluster
     from moorage.ports.sessions import SessionVerbs
     from moorage.ports.store import Store
+    from moorage.presets import Presets
     from moorage.sessions.executors import ExecutorConfig
     from moorage.settings import Setting, Settings
 
@@ -45,6 +46,11 @@ class Composition:
 
     def setting(self, key: str) -> str:
         return self._defaults.text(key)
+
+    def presets(self) -> Presets:
+        from moorage.presets import Presets
+
+        return Presets(Path(self.user_file()).parent / "presets")
 
     def versions(self) -> Versions:
         import importlib.metadata

@@ -105,12 +105,12 @@ FACTS: Final = (
     Fact(
         "settings: flag, variable, project file, user file, in this order", "tests/settings/test_settings.py"
     ),
+    Fact("presets: run AGENT PATH", "tests/cli/test_presets.py"),
 )
 
 OPEN: Final = (
     Open("apply, diff and delete of manifests, with --dry-run=client|server", 9, ("apply", "diff", "delete")),
     Open("up: server and console, with a plan before it", 6, ("up",)),
-    Open("presets: run AGENT PATH", 6),
     Open("REST with OpenAPI, problem documents, pagination, idempotency, ETag and SSE", 6),
     Open("an SDK with a sync and an async face, and an MCP server", 6, ("mcp",)),
     Open("idle stop and times to live of sandboxes", 7, ("sandbox", "pool")),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from moorage.cli.wiring import ContextShown, GlobalOptions, SettingInForce, Versions
 from moorage.core.errors import MoorageError
 from moorage.core.session import Phase
+from moorage.presets import Presets
 from tests.cli.scripted import Scripted
 
 
@@ -37,6 +39,7 @@ class ScriptedWiring:
     options: GlobalOptions | None = None
     own: ScriptedOwn = field(default_factory=lambda: ScriptedOwn())
     contexts_known: tuple[str, ...] = ("kind-dev", "prod")
+    own_presets: Path | None = None
 
     async def sessions(self, options: GlobalOptions) -> Scripted:
         self.options = options
@@ -47,6 +50,9 @@ class ScriptedWiring:
     def own_cluster(self, options: GlobalOptions) -> ScriptedOwn:
         self.options = options
         return self.own
+
+    def presets(self) -> Presets:
+        return Presets(self.own_presets)
 
     def versions(self) -> Versions:
         return Versions(client="0.1.0", helper="0.1.0")

@@ -72,11 +72,12 @@ async def _session(sessions: SessionVerbs, view: SessionView) -> tuple[dict[str,
     """One session's document, and the values that must not be in it."""
     session = view.session
     record = session_object(view)
-    record["agent"] = {key: part for key, part in record["agent"].items() if key != "argv"}
+    record["agent"] = {key: part for key, part in record["agent"].items() if not key.endswith("argv")}
     record["agent"]["words"] = len(session.agent.argv)
     template = (session.inventory.snapshot.template.get("template")) or session.inventory.snapshot.template
     found: dict[str, Any] = {"session": record, "template": template, "intent": session.intent.desired.value}
-    secret = [*session.agent.argv, *pod_values(template)]
+    told = [text for text in (session.agent.input, session.agent.resume_input) if text]
+    secret = [*session.agent.argv, *session.agent.resume_argv, *told, *pod_values(template)]
     try:
         evidence = await sessions.evidence(session.id)
         found |= {"pod": evidence.pod, "pod_unseen": evidence.unseen}

@@ -118,7 +118,9 @@ def _workspace(view: SessionView) -> list[tuple[str, str]]:
 def _agent(view: SessionView) -> list[tuple[str, str]]:
     agent, run = view.session.agent, view.session.run
     return [
+        ("Preset", agent.preset),
         ("Command", shell_line(agent.argv)),
+        ("Resumed as", shell_line(agent.resume_argv)),
         ("Directory", agent.cwd),
         ("Variables", ", ".join(agent.env_names)),
         ("Started", (moment(run.started_at) or "") if run else ""),

@@ -16,6 +16,7 @@ from moorage.cli.environment import read_environment
 from moorage.cli.small_file import read_stdin
 from moorage.core.errors import NotFound, UsageError
 from moorage.core.owned import WORKSPACE_PATH
+from moorage.core.presets import Applied
 from moorage.core.session import HelperSpec, WorkspaceMode, WorkspaceSpec
 from moorage.ports.sessions import LaunchRequest
 
@@ -32,6 +33,7 @@ class Asked:
     """The flags of ``run`` as typed; None or "" where not given."""
 
     argv: tuple[str, ...]
+    preset: Applied | None = None
     template: str | None = None
     source: str = ""
     source_ref: str = ""
@@ -68,7 +70,8 @@ def build_request(call: Call, asked: Asked) -> LaunchRequest:
     helper = _helper(call, asked)
     transport = choice("--transport", call.default("transport", asked.transport, "auto"), TRANSPORTS)
     platform = choice("--platform", call.default("platform", asked.platform, "linux/amd64"), PLATFORMS)
-    env = read_environment(asked.env, asked.env_file, call.wiring.environ)
+    given = read_environment(asked.env, asked.env_file, call.wiring.environ)
+    env = {**(asked.preset.env if asked.preset else {}), **given}
     if template == "-" and asked.interactive:
         raise UsageError(
             "--template - and -i both want stdin", hint="write the template to a file, or leave out -i"
@@ -91,6 +94,7 @@ def build_request(call: Call, asked: Asked) -> LaunchRequest:
         restart_allowed=not asked.no_restart,
         transport=transport,
         start_timeout=asked.start_timeout,
+        preset=asked.preset,
     )
 
 

@@ -77,7 +77,9 @@ def _workspace(session: Session) -> dict[str, Any]:
 def _agent(session: Session) -> dict[str, Any]:
     run = session.run
     return {
+        "preset": session.agent.preset or None,
         "argv": list(session.agent.argv),
+        "resume_argv": list(session.agent.resume_argv) or None,
         "cwd": session.agent.cwd,
         "tty": session.agent.tty,
         "env_names": list(session.agent.env_names),

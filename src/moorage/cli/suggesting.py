@@ -165,6 +165,20 @@ def _addresses() -> Iterable[str]:
     return ADDRESSES
 
 
+def _presets(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    from moorage.cli.command import State
+
+    state = ctx.find_object(State)
+    assert state is not None, "whoever answers a shell makes the state"
+    return _items(state.wiring.presets().names(), incomplete)
+
+
+def _agent_or_path(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """For run: an agent first, then directories of this machine."""
+    agents = [] if ctx.params.get("words") else _presets(ctx, incomplete)
+    return agents or _path("dir")(ctx, incomplete)
+
+
 def _shells() -> tuple[str, ...]:
     from moorage.cli.completion import SHELLS
 
@@ -177,6 +191,7 @@ OPTIONS: Final[dict[str, Words]] = {
     "data_dir": _path("dir"),
     "template": _path("file"),
     "env_file": _path("file"),
+    "prompt_file": _path("file"),
     "source": _path("dir"),
     "bundle": _path("file"),
     "file": _path("file"),
@@ -197,6 +212,8 @@ ARGUMENTS: Final[dict[str, Words]] = {
     "names": _sessions,
     "source": _places,
     "target": _places,
+    "words": _agent_or_path,
+    "preset": _presets,
     "file": _path("file"),
     "shell": _choice(_shells),
     "setting": _settings,

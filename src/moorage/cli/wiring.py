@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from moorage.core.presets import Preset
     from moorage.ports.sessions import SessionVerbs
 
 
@@ -71,6 +72,19 @@ class OwnCluster(Protocol):
         """End it and the containers it runs; False when it did not run. StoreError when it does not end."""
 
 
+class PresetFiles(Protocol):
+    """The agent presets: ours, and those of the user's own folder."""
+
+    def names(self) -> Sequence[str]:
+        """Sorted; reads no file."""
+
+    def get(self, name: str) -> Preset:
+        """Raises NotFound, and DocumentError for a file with a fault."""
+
+    def place(self, name: str) -> str:
+        """``built in``, or the path of the user's file."""
+
+
 class Wiring(Protocol):
     """Given by ``main``. Every member is lazy: nothing is opened before a verb asks."""
 
@@ -84,6 +98,8 @@ class Wiring(Protocol):
 
     def own_cluster(self, options: GlobalOptions) -> OwnCluster:
         """The embedded cluster of these options' data folder; starts nothing."""
+
+    def presets(self) -> PresetFiles: ...
 
     def versions(self) -> Versions: ...
 

@@ -167,6 +167,12 @@ def _check(request: LaunchRequest) -> None:
     preset = request.preset
     check_command(request.argv, request.env, request.cwd, preset.input if preset else "")
     if preset is not None:
+        if preset.input and request.stdin and not request.tty:
+            raise UsageError(
+                f"{preset.preset} is told its prompt on stdin, so nothing else can be passed there",
+                field="stdin",
+                hint="leave out -i, or add -t",
+            )
         check_command(preset.resume_argv, request.env, request.cwd, preset.resume_input)
     named = valid_session_name(request.name) if request.name else None
     problems = [*([named] if named else []), *check_workspace(request.workspace), *_check_env(request)]

@@ -41,6 +41,7 @@ VERBS: Final[dict[str, Entry]] = {
     "port-forward": Entry("port_forward", "Reach ports in a session from this machine.", _INSIDE),
     "events": Entry("events", "Show what happened to a session.", _INSIDE),
     "template": Entry("template", "Work with Pod templates.", _OTHER),
+    "preset": Entry("preset", "Show the agents that run knows by name.", _OTHER),
     "context": Entry("context", "Choose the cluster.", _OTHER),
     "config": Entry("config", "Show and change settings.", _OTHER),
     "down": Entry("down", "End the embedded cluster; keep what is on record.", _OTHER),

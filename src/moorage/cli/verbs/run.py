@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from moorage.cli.agents import apply, choose, read_prompt, say_missing
 from moorage.cli.command import Call, verb, words_after_dashes
 from moorage.cli.forms import to_yaml
 from moorage.cli.launching import Asked, build_request
@@ -27,10 +28,16 @@ from moorage.core.errors import UsageError
     Output of CMD goes to stdout unchanged; progress goes to stderr. Ends with the exit code of CMD (128+n
     after signal n), or 125 when Moorage itself failed. The session stays, stopped, unless --rm.
 
+    AGENT is a preset of `moorage preset ls`: it knows the program's command, and keeps its conversation in
+    the workspace, so that it goes on from there after a pause. CMD are then further words for it. PATH is
+    a repository or directory, as for --source.
+
     Ctrl-C sends SIGINT to the agent; a second one leaves it running. With -it keys go to the agent, and
     ctrl-p ctrl-q leaves it running.""",
     examples=(
         "moorage run --source . -- make test",
+        "moorage run claude-code . -e ANTHROPIC_API_KEY --prompt 'Mend the test'",
+        "moorage run codex https://host/a.git -e CODEX_API_KEY -it -- --model gpt-5",
         "moorage run --context dev -n ai --template pod.yaml --source . -- make test",
         "moorage run --template pod.yaml --source https://host/a.git -e TOKEN -- agent",
         "moorage run --template pod.yaml --workspace empty_dir --rm -it -- bash",
@@ -39,7 +46,10 @@ from moorage.core.errors import UsageError
     groups={
         "The Pod": (*POD, "start_timeout"),
         "The workspace": ("source", "source_ref", *WORKSPACE),
-        "The agent": ("env", "env_file", "cwd", "grace", "no_restart", "tty", "interactive"),
+        "The agent": (
+            *("prompt", "prompt_file", "env", "env_file", "cwd", "grace"),
+            *("no_restart", "tty", "interactive"),
+        ),
         "The session": ("name", "detach", "wait", "timeout", "remove", "dry_run"),
     },
 )
@@ -53,6 +63,8 @@ from moorage.core.errors import UsageError
 @click.option(
     "--start-timeout", metavar="TIME", type=DURATION, default=600.0, help="Limit of the start (default: 10m)."
 )
+@click.option("--prompt", metavar="TEXT", help="What AGENT is told, once (default: nothing); - reads stdin.")
+@click.option("--prompt-file", metavar="FILE", help="File that holds it (default: none); - reads stdin.")
 @click.option(
     "-e",
     "--env",
@@ -78,20 +90,26 @@ from moorage.core.errors import UsageError
 )
 @click.option("--rm", "remove", is_flag=True, help="Remove the session once the agent has ended.")
 @click.option("--dry-run", is_flag=True, help="Check all, print the objects, create nothing.")
-@click.argument("words", nargs=-1, metavar="")
+@click.argument("words", nargs=-1, metavar="[AGENT] [PATH]")
 async def command(
     call: Call, words: tuple[str, ...], detach: bool, remove: bool, dry_run: bool, **given: Any
 ) -> int:
-    argv = words_after_dashes()
-    if words:
+    after = words_after_dashes()
+    preset, source = choose(words, given.pop("source"), call.wiring.presets())
+    if preset is None and not after:
         raise UsageError(
-            f"unexpected word {words[0]!r} before --",
-            hint="the agent's command stands after --: moorage run -- CMD",
+            "no command to run",
+            hint="put it after --: moorage run -- CMD; or name an agent: moorage run claude-code",
         )
-    if not argv:
-        raise UsageError("no command to run", hint="put it after --: moorage run -- CMD")
-    asked = Asked(argv=argv, detach=detach, remove=remove, **given)
+    told = read_prompt(
+        given.pop("prompt"), given.pop("prompt_file"), stdin_taken_by=_wants_stdin(call, given)
+    )
+    made = apply(preset, after, told, tty=given["tty"])
+    argv = made.argv if made else tuple(after or ())
+    asked = Asked(argv=argv, preset=made, source=source, detach=detach, remove=remove, **given)
     request = build_request(call, asked)
+    if preset is not None:
+        say_missing(call, preset, request.env, request.template_text)
     async with call.sessions() as sessions:
         if sessions.where:
             call.terminal.note(f"running on {sessions.where}")
@@ -111,3 +129,9 @@ async def command(
         if detach and (code == 0 or asked.wait):
             print_object(call, session_object(await sessions.view(session.name)), lambda: f"{session.name}\n")
         return code
+
+
+def _wants_stdin(call: Call, given: dict[str, Any]) -> str:
+    if given["interactive"]:
+        return "-i"
+    return "--template -" if call.default("template", given["template"]) == "-" else ""
