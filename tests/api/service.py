@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -72,7 +73,7 @@ class Client:
         *,
         etag: str = "",
         headers: dict[str, str] | None = None,
-        data: bytes | None = None,
+        data: bytes | io.BytesIO | None = None,
     ) -> Answer:
         """``path`` below /api/v1. Everything that was answered is kept in ``said``."""
         sent = {**self.headers, **({"If-Match": etag} if etag else {}), **(headers or {})}

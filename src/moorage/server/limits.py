@@ -66,10 +66,12 @@ class Limits:
 
     async def _answer(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         limit = UPLOAD_LIMIT if scope["method"] == "PUT" and scope["path"].endswith(UPLOADS) else BODY_LIMIT
-        begun = False
+        begun = over = False
 
         async def dressed(message: Message) -> None:
             nonlocal begun
+            if over and not begun:
+                return  # what the application made of a body that was cut off
             if message["type"] == "http.response.start":
                 begun = True
                 given = MutableHeaders(scope=message)
@@ -84,20 +86,23 @@ class Limits:
         read = 0
 
         async def counted() -> Message:
-            nonlocal read
+            nonlocal read, over
             message = await receive()
             if message["type"] == "http.request":
                 read += len(message.get("body", b""))
                 if read > limit:
+                    over = True
                     raise _too_large(limit)
             return message
 
         try:
             await self._app(scope, counted, dressed)
-        except TooLarge as error:
+        except TooLarge:
             if begun:
                 raise
-            await of_error(error)(scope, receive, dressed)
+        if over and not begun:
+            over = False
+            await of_error(_too_large(limit))(scope, receive, dressed)
 
 
 def host_name(host: str) -> str:

@@ -71,8 +71,9 @@ class Failure(Exception):
 
 
 def status_of(error: MoorageError) -> int:
-    """By its code. An error of no known code is ours."""
-    return STATUS.get(error.code, 500)
+    """By its code, or else its nearest base's."""
+    codes = (getattr(kind, "code", "") for kind in type(error).__mro__)
+    return next(STATUS[code] for code in codes if code in STATUS)
 
 
 def of_error(error: Exception) -> Response:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Final
 
 import msgspec
-from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from moorage.core.errors import MoorageError, NotAllowed, NotSignedIn, UsageError
 from moorage.ports.link import Gap, Output
@@ -53,20 +53,23 @@ async def attach(websocket: WebSocket) -> None:
     parts = parts_of(websocket)
     watch = websocket.query_params.get("watch") == "true"
     visit = Visit(parts, websocket, "session.watch" if watch else "session.attach")
-    status = 0
+    status, code = 0, None
     try:
         await visit.enter()
         offset = _offset(websocket.query_params.get("offset", "0"))
         await websocket.accept()
         status = 101
-        await _Terminal(parts, websocket, watch=watch).run(offset)
-    except (MoorageError, OSError) as error:
-        if websocket.client_state is WebSocketState.CONNECTING:
-            refusal = of_error(error)
-            status = refusal.status_code
-            await websocket.send_denial_response(refusal)
+        code = await _Terminal(parts, websocket, watch=watch).run(offset)
+    except MoorageError as error:
+        refusal = of_error(error)
+        await visit.leave(refusal.status_code)
+        await websocket.send_denial_response(refusal)
+    except WebSocketDisconnect:
+        pass
     finally:
         await visit.leave(status)
+    if code is not None:
+        await websocket.close(code)
 
 
 def _offset(text: str) -> int:
@@ -85,34 +88,35 @@ class _Terminal:
         self._session_id: str = websocket.path_params["session_id"]
         self._own = parts.places.sessions.attach(self._session_id, watching=True)
 
-    async def run(self, offset: int) -> None:
-        """Until the agent's end, or until one of the two sides goes."""
+    async def run(self, offset: int) -> int | None:
+        """Until the agent's end, or until one of the two sides goes. The code to close with; None: the other
+        side has gone."""
         jobs = [asyncio.create_task(work) for work in (self._show(offset), self._hear(), self._ask_again())]
         try:
             done, _ = await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
-            code = next(iter(done)).result()
+            return next(iter(done)).result()
         finally:
             for job in jobs:
                 job.cancel()
             await asyncio.gather(*jobs, return_exceptions=True)
             with contextlib.suppress(MoorageError):
                 await self._own.close()
-        if code is not None:
-            await self._socket.close(code)
 
-    async def _show(self, offset: int) -> int:
+    async def _show(self, offset: int) -> int | None:
         logs = self._parts.places.sessions.logs(self._session_id, follow=True, offset=offset)
         try:
-            await self._output(logs, offset)
+            await self._output(logs)
         except MoorageError as error:
             await self._tell_error(error)
             return GOING
+        except WebSocketDisconnect:
+            return None
         session = await self._parts.store.sessions.get(self._session_id)
         ended = session.run.exit if session.run is not None else None
         await self._tell({"type": "end", "exit": msgspec.to_builtins(ended)})
         return OVER
 
-    async def _output(self, items: AsyncIterator[Output | Gap], offset: int) -> None:
+    async def _output(self, items: AsyncIterator[Output | Gap]) -> None:
         at = -1
         async for item in items:
             if isinstance(item, Gap):
