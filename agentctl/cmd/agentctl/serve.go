@@ -36,7 +36,9 @@ func serve(paths boot.Paths) error {
 	signal.Notify(term, syscall.SIGTERM, syscall.SIGINT)
 	woken := make(chan os.Signal, 1)
 	signal.Notify(woken, syscall.SIGUSR1)
-	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
+	// Heard and not heeded. Ignored, they would be ignored by all that is started here, too: a writer whose reader
+	// has gone would never end.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	if err := boot.NotePid(paths); err != nil {
 		return err
 	}

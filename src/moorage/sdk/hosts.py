@@ -53,20 +53,19 @@ class Hosts:
         reader, writer = await asyncio.open_connection(sock=connection, limit=_CHUNK)
         try:
             stream = await self._sessions().dial(self._name, port)
-        except MoorageError:  # nothing listens there, or no Pod runs: as a closed port would answer
-            writer.transport.abort()
-            return
-        ways = [asyncio.ensure_future(_up(reader, stream)), asyncio.ensure_future(_down(stream, writer))]
-        try:
-            await asyncio.gather(*ways)
-        except (MoorageError, OSError):
+            try:
+                await _both(_up(reader, stream), _down(stream, writer))
+            finally:
+                await stream.close()
+        except (
+            MoorageError,
+            OSError,
+        ):  # nothing listens there, no Pod runs, or it broke: a reset, as of a port
             writer.transport.abort()
         finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
             writer.close()
-            await stream.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
     async def close(self) -> None:
         tasks = list(self._tasks)
@@ -77,6 +76,17 @@ class Hosts:
             listening.close()
         self._sockets.clear()
         self._hosts.clear()
+
+
+async def _both(*ways: Coroutine[Any, Any, None]) -> None:
+    """Both directions to their end; the first that fails ends the other."""
+    tasks = [asyncio.ensure_future(way) for way in ways]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _up(reader: asyncio.StreamReader, stream: DialledStream) -> None:

@@ -43,6 +43,14 @@ async def test_stdin_is_binary_safe_and_its_end_arrives(link: AgentLink) -> None
     assert await process.wait() == ExitStatus(code=0)
 
 
+async def test_what_is_run_ignores_no_signal_so_that_a_writer_ends_with_its_reader(link: AgentLink) -> None:
+    process = await link.run(ProcessSpec(["grep", "SigIgn", "/proc/self/status"], cwd="/tmp"))
+    ignored = (await both(process))[1].split()[1]
+    assert int(ignored, 16) == 0
+    process = await link.run(shell("yes | head -n 1"))
+    assert await both(process) == {1: b"y\n", 2: b""}
+
+
 async def test_what_cannot_be_run_says_why(link: AgentLink) -> None:
     process = await link.run(ProcessSpec(["true"], cwd="/no/such/directory"))
     status = await process.wait()
