@@ -134,7 +134,7 @@ class AsyncFilesystem:
     async def get_info(self, path: str, request_timeout: float | None = None) -> EntryInfo:
         """Of a link: the link itself. FileNotFound."""
         async with limited(request_timeout):
-            return entry_info(await self._paths.info(_absolute(path)))
+            return entry_info(await self._paths.info(_absolute(path)), _absolute(path))
 
     async def remove(self, path: str, request_timeout: float | None = None) -> None:
         """A file, or a directory with all below it. What is not there is no error."""
@@ -145,7 +145,7 @@ class AsyncFilesystem:
         """A file at ``new_path`` is replaced; a filled directory there is a Conflict. FileNotFound."""
         async with limited(request_timeout):
             await self._paths.rename(_absolute(old_path), _absolute(new_path))
-            return entry_info(await self._paths.info(_absolute(new_path)))
+            return entry_info(await self._paths.info(_absolute(new_path)), _absolute(new_path))
 
     async def make_dir(self, path: str, request_timeout: float | None = None) -> bool:
         """With what is missing above it; False when it is there already. Conflict when it is a file."""
@@ -172,10 +172,11 @@ class AsyncFilesystem:
             if not include_entry:
                 return event
             try:
-                entry = entry_info(await self._paths.info(posixpath.join(top, change.name)))
+                entry = await self._paths.info(posixpath.join(top, change.name))
             except FileNotFound:
                 return event
-            return FilesystemEvent(event.name, event.type, entry)
+            told = entry_info(entry, posixpath.join(top, change.name))
+            return FilesystemEvent(event.name, event.type, told)
 
         changes = self._paths.watch(top, recursive=recursive)
         handle = AsyncWatchHandle(changes, described, on_event, on_exit, timeout or None)
@@ -205,9 +206,16 @@ class AsyncFilesystem:
 
     async def _one_level(self, path: str) -> Entries:
         listed = await self._sessions().list_files(self._name, path)
-        if len(listed) == 1 and listed[0].path == path:
-            raise UsageError(f"{path} is no directory", field="path", hint="files.get_info tells of one path")
-        return [entry_info(entry) for entry in listed]
+        if len(listed) == 1 and listed[0].kind != "dir":  # an only file, or what was asked for itself
+            entry = await self._paths.info(path, follow=True)
+            if entry.kind != "dir":
+                raise UsageError(
+                    f"{path} is no directory", field="path", hint="files.get_info tells of one path"
+                )
+        names = [posixpath.basename(entry.path) for entry in listed]
+        return [
+            entry_info(entry, posixpath.join(path, name)) for entry, name in zip(listed, names, strict=True)
+        ]
 
 
 def _absolute(path: str) -> str:

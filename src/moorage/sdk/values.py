@@ -99,13 +99,14 @@ Entries: TypeAlias = list[EntryInfo]
 _TYPES = {"file": FileType.FILE, "dir": FileType.DIR, "link": FileType.SYMLINK}
 
 
-def entry_info(entry: FileEntry) -> EntryInfo:
-    """An entry as agentctl tells it."""
+def entry_info(entry: FileEntry, path: str) -> EntryInfo:
+    """An entry as agentctl tells it, under the ``path`` that was asked for: where a node has no mounts of its
+    own, agentctl's is another."""
     kind = _TYPES.get(entry.kind)
     return EntryInfo(
-        name=entry.path.rpartition("/")[2] or "/",
+        name=path.rpartition("/")[2] or "/",
         type=kind,
-        path=entry.path,
+        path=path,
         size=entry.size,
         mode=entry.mode,
         permissions=stat.filemode(entry.mode)[1:],
