@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from moorage.core.errors import Conflict, SessionFailed
+from moorage.core.session import SourceSpec
 from moorage.ports.forks import ForkCheck, ForkRequest
 from tests.cli.harness import Cli
 from tests.cli.scripted import FORK, make_view
@@ -71,3 +72,16 @@ def test_a_name_that_nobody_has_is_answered_with_the_nearest(cli: Cli) -> None:
     result = cli("fork", "brisk-oter")
     assert result.code == 3
     assert "did you mean brisk-otter?" in result.err
+
+
+def test_describe_says_what_a_fork_was_made_from_and_how(cli: Cli) -> None:
+    source = SourceSpec(kind="session", location="abc123", method="clone", origin="/src/project", commit="c1")
+    cli.verbs.views = [make_view(NAME, source=source)]
+    assert "clone of the workspace of session abc123" in cli("describe", NAME).text
+    told = cli("describe", NAME, "-o", "json").json["source"]
+    assert (told["kind"], told["location"], told["method"], told["commit"]) == (
+        "session",
+        "abc123",
+        "clone",
+        "c1",
+    )

@@ -144,6 +144,8 @@ class FakeLink:
 
     async def materialize(self, path: str, chunks: AsyncIterator[bytes], *, marker: str, limit: int) -> bool:
         self.agent.log.append("materialize")
+        if self.agent.markers.get(path) == marker:
+            return False
         self.agent.unpacked.append(b"".join([chunk async for chunk in chunks]))
         self.agent.workspace = self.agent.unpacked[-1]
         self.agent.markers[path] = marker

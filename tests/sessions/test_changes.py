@@ -189,12 +189,15 @@ async def test_no_hook_or_driver_of_the_workspace_or_of_home_runs(
 async def test_the_configuration_of_this_machine_does_not_shape_the_patch(
     stage: Stage, repository: Path, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Not even its filters, for files that a Pod has chosen."""
     await begun(stage, repository, work)
     edit(work)
+    (work / ".gitattributes").write_text("* filter=ours diff=ours\n")
     plain = (await changed(stage, work)).patch
     config = tmp_path / "gitconfig"
     config.write_text(
-        "[diff]\nnoprefix = true\nmnemonicPrefix = true\n[core]\nautocrlf = true\nexcludesFile = x\n"
+        "[diff]\nnoprefix = true\n[core]\nautocrlf = true\nexcludesFile = x\n"
+        '[filter "ours"]\nclean = tr a-z A-Z\n'
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     assert (await changed(stage, work)).patch == plain

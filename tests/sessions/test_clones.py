@@ -11,25 +11,10 @@ from moorage.core.kinds import CLAIMS, STORAGE_CLASSES, VOLUMES, Json
 from moorage.core.session import Phase, Session
 from moorage.ports.forks import ForkRequest
 
-from .fake_link import FakeAgent
 from .stage import Stage
-from .test_forks import WORK, tar_of
+from .test_forks import WORK, Pods, tar_of
 
 DRIVER = "disks.csi.example"
-
-
-class Pods(dict[str, FakeAgent]):
-    """What the Pods to come find in their workspaces: ``workspace``, with the marker of its source."""
-
-    def __init__(self, before: dict[str, FakeAgent], workspace: bytes, marker: str) -> None:
-        super().__init__(before)
-        self._found, self._marker = workspace, marker
-
-    def setdefault(self, key: str, default: Any = None) -> FakeAgent:
-        if key not in self:
-            default.workspace = self._found
-            default.markers = {"/workspace": self._marker} if self._marker else {}
-        return super().setdefault(key, default)
 
 
 @pytest.fixture

@@ -34,6 +34,20 @@ def tar_of(**files: str) -> bytes:
 WORK = tar_of(work="done")
 
 
+class Pods(dict[str, FakeAgent]):
+    """What the Pods to come find in their workspaces: ``workspace``, with the marker of its source."""
+
+    def __init__(self, before: dict[str, FakeAgent], workspace: bytes, marker: str) -> None:
+        super().__init__(before)
+        self._found, self._marker = workspace, marker
+
+    def setdefault(self, key: str, default: Any = None) -> FakeAgent:
+        if key not in self:
+            default.workspace = self._found
+            default.markers = {"/workspace": self._marker} if self._marker else {}
+        return super().setdefault(key, default)
+
+
 def hash_of(tar: bytes) -> str:
     return tree_hash(entries(io.BytesIO(tar)))
 
@@ -76,6 +90,15 @@ async def test_the_record_says_where_the_workspace_comes_from_before_anything_is
     assert (fork.source.kind, fork.source.location, fork.source.method) == ("session", origin.id, "copy")
     assert fork.source.tree == hash_of(WORK)
     assert stage.cluster.writes() == before
+
+
+async def test_both_histories_tell_of_the_fork_and_of_the_method(stage: Stage) -> None:
+    await stopped(stage)
+    (fork,) = await forked(stage)
+    told = [event.message for event in await stage.verbs.events("calm-cove") if event.kind == "Forked"]
+    assert told == ["to calm-cove-fork-1, by copy"]
+    told = [event.message for event in await stage.verbs.events(fork.name) if event.kind == "Forked"]
+    assert told == ["from calm-cove, by copy"]
 
 
 async def test_several_forks_are_of_one_copy(stage: Stage) -> None:
@@ -191,12 +214,15 @@ async def test_a_workspace_that_is_not_equal_gets_no_agent(stage: Stage, untrue:
     assert not any(line.startswith("start") and fork.id in line for line in stage.log)
 
 
-async def test_the_marker_alone_starts_no_fork(stage: Stage, untrue: None) -> None:
+async def test_the_marker_alone_starts_no_fork(stage: Stage) -> None:
+    """It was unpacked, and then we died before anything was compared."""
     await stopped(stage)
     (fork,) = await forked(stage)
-    for _ in range(2):
-        with pytest.raises(SessionFailed, match="not true"):
-            await stage.verbs.resume(fork.name, stage.said.append)
+    assert fork.source is not None
+    stage.agents = Pods(stage.agents, tar_of(work="tampered"), fork.source.marker)
+    with pytest.raises(SessionFailed, match="not true"):
+        await stage.verbs.resume(fork.name, stage.said.append)
+    assert not (await stage.record(fork.name)).ever_ran
 
 
 async def test_a_fork_is_paused_reset_and_removed_as_any_session(stage: Stage) -> None:

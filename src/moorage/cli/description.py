@@ -8,7 +8,7 @@ from typing import Final
 from moorage.cli.reasons import why
 from moorage.cli.shapes import moment
 from moorage.cli.text import plain, shell_line
-from moorage.core.session import AgentExit, Desired, Phase
+from moorage.core.session import FORKED, AgentExit, Desired, Phase, SourceSpec
 from moorage.core.status import removal_asked
 from moorage.ports.sessions import SessionView
 from moorage.ports.store import SessionEvent
@@ -110,9 +110,15 @@ def _workspace(view: SessionView) -> list[tuple[str, str]]:
         ("Claim", f"{owned.claim_name} ({origin})" if owned.claim_name else ""),
         ("Size", spec.size),
         ("StorageClass", spec.storage_class),
-        ("Source", source.location if source else ""),
+        ("Source", _origin(source) if source else ""),
         ("Commit", source.commit if source else ""),
     ]
+
+
+def _origin(source: SourceSpec) -> str:
+    if source.kind != FORKED:
+        return source.location
+    return f"{source.method} of the workspace of session {source.location}"
 
 
 def _agent(view: SessionView) -> list[tuple[str, str]]:

@@ -95,6 +95,7 @@ def _source(session: Session) -> dict[str, Any] | None:
     return {
         "kind": source.kind,
         "location": source.location,
+        **({"method": source.method} if source.method else {}),
         "ref": source.ref,
         "commit": source.commit,
     }

@@ -188,11 +188,17 @@ async def _record(parts: Parts, origin: Session, drafts: Sequence[Session]) -> l
                 error.hint = f"on record already: {there}; moorage resume or rm them; {error.hint}"
             raise
         done.append(draft)
-        with contextlib.suppress(MoorageError):  # of the other session's history; the fork is on record
-            told = SessionEvent(parts.clock.now(), "Forked", f"to {draft.name}, by {_method(draft)}")
-            await parts.store.sessions.add_event(origin.id, told)
+        await _tell(parts, origin, draft)
     return done
 
 
-def _method(draft: Session) -> str:
-    return draft.source.method if draft.source else ""
+async def _tell(parts: Parts, origin: Session, fork: Session) -> None:
+    """Both histories say it, and by which method; that they may not be written changes nothing."""
+    how = fork.source.method if fork.source else ""
+    now = parts.clock.now()
+    with contextlib.suppress(MoorageError):
+        event = SessionEvent(now, "Forked", f"from {origin.name}, by {how}")
+        await parts.store.sessions.add_event(fork.id, event)
+        await parts.store.sessions.add_event(
+            origin.id, SessionEvent(now, "Forked", f"to {fork.name}, by {how}")
+        )
