@@ -57,6 +57,16 @@ async def test_what_was_appended_is_read(store: Store, case: str) -> None:
     assert await store.transcripts.read(S, 0) == expected
 
 
+async def test_a_loss_before_the_first_byte_is_told_to_who_begins_there(store: Store) -> None:
+    lease = await leased(store)
+    assert await store.transcripts.read(S, -1) == []
+    await store.transcripts.append(S, Gap(0, None), lease)
+    assert await store.transcripts.read(S, -1) == [Gap(0, None)]
+    assert await store.transcripts.read(S, 0) == []
+    await store.transcripts.append(S, Output(0, b"a"), lease)
+    assert await store.transcripts.read(S, -1) == [Gap(0, None), Output(0, b"a")]
+
+
 @pytest.mark.parametrize("item", [Gap(1 << 62, 1 << 62), Gap(1 << 63, None), Output(1 << 62, b"a")])
 async def test_a_place_that_no_transcript_reaches_is_refused_and_nothing_stored(
     store: Store, item: Output | Gap

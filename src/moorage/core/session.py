@@ -253,7 +253,8 @@ class Intent(msgspec.Struct, frozen=True):
 class Session(msgspec.Struct, frozen=True):
     """One run of a task: one Pod, one workspace. ``seen_intent``: the last intent number acted upon.
     ``ever_ran``: an agent once ran, so the workspace may hold work. ``ran_in``: UID of the claim (or, for an
-    emptyDir, the Pod) in whose workspace it was last started. ``filled``: UID of the claim (or, for an
+    emptyDir, the Pod) in whose workspace it was last started. ``unread``: it wrote, or may have, what is not
+    in the transcript, until its end is read or the loss told. ``filled``: UID of the claim (or, for an
     emptyDir, the Pod) that the source was unpacked into."""
 
     identity: Identity
@@ -273,6 +274,7 @@ class Session(msgspec.Struct, frozen=True):
     seen_intent: int = 0
     ever_ran: bool = False
     ran_in: str = ""
+    unread: bool = False
     filled: str = ""
     metadata: dict[str, str] = {}
 

@@ -113,6 +113,10 @@ class Actor:
                 return await self._on_link(session, lambda link: self._start(session, link, start_id))
             case do.Drain():
                 return await self._on_link(session, lambda link: self._drain(session, link))
+            case do.NoteLoss():
+                await self._tell_loss(session, await self._store.transcripts.end(session.id))
+                told: Session = change(session, unread=False)
+                return told
             case do.DeletePod(uid, now, version):
                 await self._connection.close()
                 which = _Judged(PODS, session.inventory.pod_name, uid, version)
@@ -196,13 +200,17 @@ class Actor:
         except (Conflict, NotFound, HelperError) as error:
             raise ActionFailed(_refused(error, "source")) from error
 
+    async def _tell_loss(self, session: Session, end: int) -> int:
+        """How much went with the Pod, nobody knows. Told once for one place. The end of the transcript."""
+        end = await self._store.transcripts.append(session.id, Gap(end, None), self._lease)
+        self._say("warning", f"output after byte {end} that was not fetched from the old Pod is lost")
+        return end
+
     async def _start(self, session: Session, link: Link, start_id: str) -> Session:
         end = await self._store.transcripts.end(session.id)
         status = await _answered(link.status())
         if status.state == "none" and session.restarts:
-            # A new Pod after an unplanned end: what the old one had not yet sent is lost, and said so.
-            end = await self._store.transcripts.append(session.id, Gap(end, None), self._lease)
-            self._say("warning", f"output after byte {end} that was not fetched from the old Pod is lost")
+            end = await self._tell_loss(session, end)  # this helper knows nothing of what was before it
         agent, spec = session.agent, start_spec(session, await self._env(session))
         if agent.state_dirs:
             await make_state_dirs(link, agent.state_dirs)

@@ -114,7 +114,7 @@ class Transcripts(Protocol):
         (a repeat), bytes above it leave a gap on record. The oldest go beyond the session's limit."""
 
     async def read(self, session_id: str, offset: int, limit: int = 1 << 20) -> list[Output | Gap]:
-        """From ``offset``; [] at the end."""
+        """From ``offset``; [] at the end. -1: from the first byte, for who was told of no loss yet either."""
 
     async def end(self, session_id: str) -> int: ...
 

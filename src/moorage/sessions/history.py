@@ -38,6 +38,7 @@ async def logs(parts: Parts, name: str, *, follow: bool, offset: int) -> AsyncIt
     """The stored part, then (for a session nobody drives) what the Pod still holds; then, with ``follow``,
     what comes, until the session is no longer running."""
     session = await parts.store.sessions.get(name)
+    offset = offset or -1  # nothing was told yet, also not of a loss before the first byte
     while True:
         while items := await parts.store.transcripts.read(session.id, offset):
             for item in items:
@@ -48,7 +49,7 @@ async def logs(parts: Parts, name: str, *, follow: bool, offset: int) -> AsyncIt
         session = await parts.store.sessions.get(session.id)
         driven = await parts.store.leases.holder(session.id)
         if not driven:
-            async for item in _held_in_pod(parts, session, offset, follow=follow):
+            async for item in _held_in_pod(parts, session, max(offset, 0), follow=follow):
                 offset = item.offset + _length(item)
                 yield item
             return
@@ -60,12 +61,12 @@ async def logs(parts: Parts, name: str, *, follow: bool, offset: int) -> AsyncIt
 async def _held_in_pod(
     parts: Parts, session: Session, offset: int, *, follow: bool
 ) -> AsyncIterator[Output | Gap]:
-    if session.run is None or not session.inventory.pod_uid:
+    if (session.run is None and not session.unread) or not session.inventory.pod_uid:
         return
     try:
         link = await side_link(parts, session)
     except (Unreachable, AccessDenied) as error:
-        if not agent_may_run(session):
+        if not agent_may_run(session) and not session.unread:
             return  # its end is on record, and what it wrote was stored before that
         raise going_on(error, f"output from byte {offset} on is still in the Pod") from error.__cause__
     except MoorageError:

@@ -28,6 +28,7 @@ from moorage.core.plans.actions import (
     Terminal,
 )
 from moorage.core.plans.changes import keeps_workspace
+from moorage.core.plans.leaving import BETWEEN_STARTS, RETURN_LIMIT, UNREAD
 from moorage.core.plans.observation import ClaimSeen, Seen, Trouble, Verdict
 from moorage.core.plans.session import IDENTITY_CHANGED, plan_session
 from moorage.core.session import Desired, Phase, Session, State, change
@@ -325,8 +326,10 @@ class Owner:
             await self._parts.store.sessions.add_event(session.id, SessionEvent(new.since, kind, why))
             if new.phase is Phase.INTERRUPTED:
                 self._say("warning", f"interrupted: {why}")
-            if new.phase is Phase.CLEANING and why:
+            if new.phase is Phase.CLEANING and why and why != UNREAD:
                 self._say("delete", f"waiting: {why}")
+            if new.phase is Phase.DRAINING and why == BETWEEN_STARTS:
+                self._say("drain", f"waiting: {why}; for {RETURN_LIMIT:.0f} s at most")
 
     async def _wait(self, plan: Plan) -> None:
         seconds = plan.settle.after if isinstance(plan.settle, Retry) else None

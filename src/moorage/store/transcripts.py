@@ -76,18 +76,20 @@ class SqlTranscripts:
         """Up to ``limit`` bytes from ``offset``, neighbours joined; [] at the end.
 
         Reading on from where the last item ended yields every byte once. A gap of unknown length at the
-        very end is told to a reader that comes from below it, and again once bytes follow it.
+        very end is told to a reader that comes from below it (with an ``offset`` of -1 also where there is
+        no byte below it), and again once bytes follow it.
         """
 
         async def work(connection: AsyncConnection) -> list[Output | Gap]:
             head = await _head(connection, session_id)
             if offset >= head.end:
                 return []
-            collector = Collector(offset, limit)
+            place = max(offset, head.first)
+            collector = Collector(max(offset, 0), limit)
             collector.skip_to(head.first)
             after = -1
             while not collector.full:
-                page = await _page(connection, session_id, max(offset, head.first), after)
+                page = await _page(connection, session_id, place, after)
                 for row in page:
                     collector.take(row.start_offset, row.end_offset, row.data)
                 if len(page) < _PAGE_ROWS:

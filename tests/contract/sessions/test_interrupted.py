@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from testcluster.audit import Judge, count
 from testcluster.cluster import Cluster
@@ -72,6 +74,33 @@ def test_a_container_that_is_told_to_end_is_an_interruption_too_and_no_restart_i
     assert moorage("exec", "s", "--", "cat", "runs").out == b"2\n"
     moorage("stop", "s")
     assert moorage("logs", "s").out == b"run 1\nrun 2\n"
+
+
+def runs(objects: Objects, pod: str) -> bool:
+    return "running" in main_container(objects.pod(pod))["state"]
+
+
+def ended(objects: Objects, pod: str, container: str) -> bool:
+    return not runs(objects, pod) or main_container(objects.pod(pod))["containerID"] != container
+
+
+def test_a_pause_takes_the_last_words_out_of_a_container_that_is_between_two_starts(
+    moorage: Moorage, template: Template, objects: Objects
+) -> None:
+    """Nobody is there when they are written, and the container ends again and again."""
+    speaks = "until [ -e go ]; do sleep 0.1; done; echo last words; touch said; exec testagent wait"
+    moorage(*moorage.run_args("-d", "--name", "s", template=template(), command=["sh", "-c", speaks]))
+    name = pod_name(moorage, "s")
+    objects.inside(name, "touch /workspace/go; until [ -e /workspace/said ]; do sleep 0.1; done")
+    for _ in range(2):
+        until("a running container", partial(runs, objects, name))
+        before = main_container(objects.pod(name))["containerID"]
+        objects.inside(name, "kill -TERM 1", check=False)
+        until("its end", partial(ended, objects, name, before))
+    moorage("pause", "s")
+    assert objects.names() == [f"persistentvolumeclaim/{moorage.session('s')['workspace']['claim']}"]
+    assert moorage("logs", "s").out == b"last words\n"
+    moorage("rm", "-y", "s")
 
 
 def test_a_pod_that_somebody_deletes_is_replaced_three_times_on_the_same_claim(

@@ -121,6 +121,7 @@ HISTORIES: list[dict[str, Any]] = every(
     restarts=RESTARTS,
     restart_allowed=[True, False],
     ever_ran=[False, True],
+    unread=[False, True],
 )
 PODS = every(
     PodSeen,

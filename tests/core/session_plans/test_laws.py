@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from moorage.core.observed import Absent, Present, Unknown
 from moorage.core.plans import actions as do
+from moorage.core.plans.leaving import UNREAD
 from moorage.core.plans.observation import PodSeen, Seen, Verdict
 from moorage.core.plans.session import plan_session
 from moorage.core.session import Desired, Phase, Session, WorkspaceMode
@@ -37,7 +38,7 @@ def test_nothing_is_done_to_the_cluster_unless_it_is_known_to_be_the_recorded_on
     plan = plan_session(record, look, NOW)
     if look.same_cluster != Present(True):
         gone = isinstance(look.same_cluster, Absent) and record.intent.desired in LEAVING
-        assert plan.action is None or (gone and plan.action == do.Forget())
+        assert plan.action is None or (gone and plan.action in (do.Forget(), do.NoteLoss()))
 
 
 @RARE
@@ -142,14 +143,25 @@ def test_an_unknown_exit_is_never_success(record: Session, look: Seen) -> None:
 def test_an_agent_that_answers_is_asked_to_end_before_its_pod_is_deleted(record: Session, look: Seen) -> None:
     action = plan_session(record, look, NOW).action
     leaving = record.intent.desired in LEAVING
-    runs = record.run is not None and record.run.exit is None
+    runs = (record.run is not None and record.run.exit is None) or record.unread
     if not isinstance(action, do.DeletePod) or not runs or (record.intent.force and leaving):
         return
     assert isinstance(look.pod, Present)
     pod: PodSeen = look.pod.value
     unreachable = look.trouble is not None and look.trouble.count >= 4 and look.link is None
     failed = record.intent.desired is Desired.RUNNING and not record.ever_ran
-    assert pod.gone or not pod.main_running or unreachable or failed
+    waited = not pod.main_running and record.state.reason == UNREAD
+    assert pod.gone or waited or unreachable or failed
+
+
+@MANY
+@given(sessions(), seen())
+def test_what_went_with_a_pod_unread_is_told_before_anything_else_is_done(
+    record: Session, look: Seen
+) -> None:
+    over = record.state.phase in (Phase.DELETED, Phase.ARCHIVED)
+    if look.same_cluster == Present(True) and isinstance(look.pod, Absent) and record.unread and not over:
+        assert plan_session(record, look, NOW).action == do.NoteLoss()
 
 
 @RARE

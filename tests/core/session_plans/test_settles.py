@@ -130,6 +130,7 @@ def test_whatever_goes_wrong_the_session_settles_and_deleting_it_leaves_nothing(
         _kept(life.stored, desired)
     life.want(Desired.DELETED)
     life.settle()
+    assert life.world.lost == life.world.told, "output that went with a Pod went in silence"
     assert life.world.pod is None
     assert life.world.claim is None
     assert life.stored.state.phase is Phase.DELETED

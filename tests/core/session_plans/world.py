@@ -90,7 +90,8 @@ class Claim:
 class World:
     """``link``: our connection's Pod UID and epoch. ``log``: what happened, for messages and laws.
     ``alters``: kinds of objects that admission changes an owned field of; ``mortal``: we die after the next
-    call."""
+    call. ``read``: starts of agents (Pod, start id) whose end was read, ``lost``: those that went with their
+    Pod before, ``told``: of these, those of which that was said."""
 
     pod: Pod | None = None
     claim: Claim | None = None
@@ -100,6 +101,9 @@ class World:
     log: list[str] = field(default_factory=list)
     alters: tuple[str, ...] = ()
     mortal: bool = False
+    read: set[tuple[str, str]] = field(default_factory=set)
+    lost: set[tuple[str, str]] = field(default_factory=set)
+    told: set[tuple[str, str]] = field(default_factory=set)
 
     def fresh(self, what: str) -> str:
         self.serial += 1
@@ -109,6 +113,9 @@ class World:
         """The kubelet and the controllers do one thing each."""
         if self.pod is not None and self.pod.deleting:
             self.log.append(f"pod {self.pod.uid} gone")
+            last = (self.pod.uid, self.pod.journal[0])
+            if last[1] and last not in self.read:
+                self.lost.add(last)
             self.pod = None
         elif self.pod is not None and not self.pod.running:
             self.pod.running = True
@@ -174,6 +181,8 @@ class World:
         if pod is None or helper is None or self.link != (pod.uid, helper.epoch):
             self.link = None
             return None
+        if helper.state == "exited":
+            self.read.add((pod.uid, helper.start_id))
         marker = self.claim.marker if self.claim and pod.claim_uid else pod.marker
         return LinkSeen(pod.uid, helper.epoch, helper.state, helper.start_id, helper.exit, marker)
 
@@ -209,6 +218,10 @@ class World:
                 return self._start(session, start_id, now)
             case do.Drain():
                 self._drain()
+            case do.NoteLoss():
+                self.told |= self.lost
+                told: Session = change(session, unread=False)
+                return told
             case do.DeletePod(uid):
                 assert self.pod is not None
                 assert self.pod.uid == uid

@@ -82,6 +82,11 @@ class Drain:
 
 
 @dataclass(frozen=True)
+class NoteLoss:
+    """Tell in the transcript that output went with the Pod, how much nobody knows."""
+
+
+@dataclass(frozen=True)
 class DeletePod:
     """Delete exactly this Pod, as it was when it was judged (``version``: its resourceVersion).
     ``now``: without grace, for one whose node is gone."""
@@ -116,6 +121,7 @@ Action: TypeAlias = (
     | Materialize
     | StartAgent
     | Drain
+    | NoteLoss
     | DeletePod
     | DeleteClaim
     | Forget

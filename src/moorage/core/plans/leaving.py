@@ -17,6 +17,7 @@ from moorage.core.plans.actions import (
     DeletePod,
     Drain,
     Forget,
+    NoteLoss,
     Plan,
     RejectClaim,
     RejectPod,
@@ -48,6 +49,12 @@ from moorage.core.session import (
     change,
 )
 
+RETURN_LIMIT = 30.0
+"""Seconds for which a container that is between two starts is waited for: the kubelet's first pauses are of
+10 and 20 seconds, later ones of up to five minutes."""
+BETWEEN_STARTS = "the container is between two starts, and has the last output"
+UNREAD = "goes with output that was not read"
+"""Reasons: what is waited for, and that it was waited for enough."""
 CONNECT_TRIES = 4
 """An agent that cannot be reached this often is ended by the Pod's own termination instead, where the Pod is
 to go; where it is to stay, nothing else may end it, and the stop has failed."""
@@ -124,27 +131,55 @@ def _released(session: Session, now: float) -> Plan:
 
 
 def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | None:
-    """None once no agent runs in this Pod, or it cannot or need not be asked to end. One that our record does
-    not know was started by a newer copy of the data folder: whether we may end it, agentctl's fence says."""
+    """None once no agent runs in this Pod, or it cannot or need not be asked to end; where the Pod is to go,
+    not before its last output is read, either. One that our record does not know was started by a newer copy
+    of the data folder: whether we may end it, agentctl's fence says."""
     leaves = session.intent.desired in (Desired.ARCHIVED, Desired.DELETED)
-    if not agent_may_run(session) or pod.gone or pod.deleting or not pod.main_running:
+    stays = session.intent.desired is Desired.STOPPED
+    if not agent_may_run(session) and (stays or not session.unread):
         return None
-    if session.intent.force and leaves:
+    if pod.gone or pod.deleting or (session.intent.force and leaves):
         return None
-    draining = enter(session, Phase.DRAINING, now)
+    if not pod.main_running:
+        return _await_container(session, now)
+    draining = enter(session, Phase.DRAINING, now, reason=_waited(session))
     if seen.link is None:
         if seen.trouble is not None and seen.trouble.count >= CONNECT_TRIES and not _is_gone(seen.trouble):
             return _not_ended(session, not_reached(session, seen.trouble.diagnosis), now)
         return retry(draining, Connect(pod.uid), seen.trouble)
-    link, run = seen.link, session.run
-    assert run is not None
+    link = seen.link
     if link.pod_uid != pod.uid:
         return Plan(session, CloseLink(), Retry(0))
     if link.agent_state in ("none", "exited"):
-        return Plan(change(draining, run=_over(run, link)), None, Retry(0))
+        return _drained(draining, link)
     if seen.trouble is not None and seen.trouble.action == Drain.__name__ and seen.trouble.diagnosis.terminal:
         return _not_ended(session, seen.trouble.diagnosis, now)
     return retry(draining, Drain(), seen.trouble)
+
+
+def _await_container(session: Session, now: float) -> Plan | None:
+    """Between two starts of the container a volume of the Pod holds what the agent wrote last, and the next
+    start hands it out. None once that was waited for."""
+    waiting = enter(session, Phase.DRAINING, now, reason=BETWEEN_STARTS)
+    if session.state.reason == UNREAD or now - waiting.state.since > RETURN_LIMIT:
+        return None
+    return Plan(waiting, None, Retry(2.0))
+
+
+def _waited(session: Session) -> str:
+    """The reason of a drain goes on, and with it the time since when: a container that comes and goes is not
+    waited for anew each time."""
+    return session.state.reason if session.state.phase is Phase.DRAINING else ""
+
+
+def _drained(draining: Session, link: LinkSeen) -> Plan:
+    """No agent runs. One that has ended was read to its end before the link said so; agentctl that knows of
+    none has nothing of what an earlier start wrote."""
+    run = draining.run
+    if run is not None and run.exit is None:
+        draining = change(draining, run=_over(run, link))
+    lost = draining.unread and link.agent_state == "none" and (run is None or bool(run.epoch))
+    return Plan(change(draining, unread=lost), NoteLoss() if lost else None, Retry(0))
 
 
 def _is_gone(trouble: Trouble) -> bool:
@@ -188,9 +223,10 @@ def _not_ended(session: Session, why: Diagnosis, now: float) -> Plan | None:
 
 
 def _remove_pod(session: Session, pod: PodSeen, seen: Seen, now: float, phase: Phase) -> Plan:
-    leaving = enter(session, phase, now)
+    unread = UNREAD if session.unread else ""
+    leaving = enter(session, phase, now, reason=unread)
     if pod.deleting and not pod.abandoned:  # its containers may have ended: the kubelet does the rest
-        reason = "node lost" if pod.overdue else ""
+        reason = "node lost" if pod.overdue else unread
         return Plan(enter(session, phase, now, reason=reason), None, Retry(2.0 if pod.overdue else 1.0))
     delete = DeletePod(pod.uid, now=pod.deleting, version=pod.version)
     return _refused(session, delete, seen, now) or retry(leaving, delete, seen.trouble)

@@ -284,7 +284,7 @@ def _agent(session: Session, pod: PodSeen, link: LinkSeen, seen: Seen, now: floa
         start_id = f"{session.id}-{session.seen_intent}-{len(session.restarts)}"
         # On record before the start is sent: whoever comes after a crash must not take its work for nothing.
         begun = AgentRun(start_id=start_id, resumed=session.ran_in == workspace_uid)
-        started: Session = change(session, run=begun, ever_ran=True, ran_in=workspace_uid)
+        started: Session = change(session, run=begun, ever_ran=True, unread=True, ran_in=workspace_uid)
         return retry(started, StartAgent(start_id), seen.trouble)
     if link.start_id != run.start_id:
         if run.epoch:
@@ -294,7 +294,8 @@ def _agent(session: Session, pod: PodSeen, link: LinkSeen, seen: Seen, now: floa
         return _ended(session, run, pod, link, now)
     if link.agent_state == "draining":
         return Plan(enter(session, Phase.DRAINING, now), None, Retry(0.5))
-    running = change(session, run=change(run, epoch=link.epoch, pod_uid=link.pod_uid), ever_ran=True)
+    ours = change(run, epoch=link.epoch, pod_uid=link.pod_uid)
+    running = change(session, run=ours, ever_ran=True, unread=True)
     return Plan(enter(running, Phase.RUNNING, now, reason=_warning(session, seen)), None, Wait())
 
 
@@ -308,7 +309,8 @@ def _ended(session: Session, run: AgentRun, pod: PodSeen, link: LinkSeen, now: f
         session.state.phase is Phase.DRAINING
     ):  # a stop under way was overruled: its exit is not the agent's own
         return Plan(enter(change(session, run=None), Phase.BOOTSTRAPPING, now), None, Retry(0))
-    done: Session = change(session, run=change(run, exit=exit_, epoch=link.epoch), ever_ran=True)
+    over = change(run, exit=exit_, epoch=link.epoch)
+    done: Session = change(session, run=over, ever_ran=True, unread=False)
     if exit_ is not None and exit_.error and not run.resumed:
         done = change(done, ran_in="")  # no such program: there is no conversation to find
     return Plan(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from moorage.core.observed import Absent, Present, Unknown
-from moorage.core.plans.actions import Plan, Terminal
+from moorage.core.plans.actions import NoteLoss, Plan, Retry, Terminal
 from moorage.core.plans.changes import retry
 from moorage.core.plans.leaving import toward_gone, toward_paused, toward_stopped
 from moorage.core.plans.observation import Seen
@@ -31,11 +31,13 @@ def plan_session(session: Session, seen: Seen, now: float) -> Plan:
             return retry(session, None, seen.trouble)
         case Absent() if session.intent.desired in (Desired.ARCHIVED, Desired.DELETED):
             # All of it went with its namespace: only what we keep of it is left to remove.
-            return toward_gone(session, replace(seen, pod=Absent(), claim=Absent()), now)
+            seen = replace(seen, pod=Absent(), claim=Absent())
         case Absent() | Present(False):
             return Plan(session, None, Terminal(IDENTITY_CHANGED))
         case Present():
             pass
+    if isinstance(seen.pod, Absent) and session.unread:
+        return Plan(session, NoteLoss(), Retry(0))
     match session.intent.desired:
         case Desired.RUNNING:
             return toward_running(session, seen, now)
