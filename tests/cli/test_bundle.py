@@ -60,7 +60,14 @@ def planted(cli: Cli) -> Cli:
     view = make_view(
         inventory=inventory,
         reason=f"token={PLANT}",
-        agent=AgentSpec(argv=("agent", "--key", PLANT), env_names=("TOKEN",)),
+        agent=AgentSpec(
+            argv=("agent", "--key", PLANT),
+            env_names=("TOKEN",),
+            preset="bot",
+            input=f"use {PLANT}",
+            resume_argv=("agent", "--again", PLANT),
+            resume_input=PLANT,
+        ),
         source=SourceSpec(kind="url", location="https://git.example/a.git"),
     )
     cli.verbs.views = [view]

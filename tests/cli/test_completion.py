@@ -70,6 +70,8 @@ def test_a_completion_script_names_the_program_and_asks_nobody(cli: Cli, shell: 
         ("moorage cp br", {"brisk-otter:"}, {"br"}),
         ("moorage cp ./a ca", {"calm-heron:"}, set()),
         ("moorage run --name b", set(), {"brisk-otter"}),
+        ("moorage run c", {"claude-code", "codex", "custom"}, {"aider"}),
+        ("moorage preset show c", {"codex"}, {"aider"}),
     ],
 )
 def test_completion_offers_what_fits_and_nothing_else(
@@ -92,6 +94,8 @@ def test_completion_offers_what_fits_and_nothing_else(
         ("moorage ls --data-dir p", "dir"),
         ("moorage template check p", "file"),
         ("moorage cp p", "file"),
+        ("moorage run codex p", "dir"),
+        ("moorage run --prompt-file p", "file"),
     ],
 )
 def test_paths_are_left_to_the_shell(

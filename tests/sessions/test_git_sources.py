@@ -6,7 +6,7 @@ import os
 import stat
 import subprocess
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
@@ -54,10 +54,12 @@ def spy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return log
 
 
-async def prepared(spool: Path, location: str, ref: str = "") -> tuple[SourceSpec, Path]:
+async def prepared(
+    spool: Path, location: str, ref: str = "", exclude: Collection[str] = ()
+) -> tuple[SourceSpec, Path]:
     """The spec and the unpacked tar."""
     sources = Sources(spool)
-    spec = await sources.prepare(location, ref, "s1")
+    spec = await sources.prepare(location, ref, "s1", exclude=exclude)
     out = spool / "out"
     with tarfile.open(spool / "s1.tar") as tar:
         tar.extractall(out, filter="data")
@@ -249,6 +251,17 @@ async def test_what_agentctl_leaves_in_a_clone_is_no_change_of_it(
     assert git(out, "status", "--porcelain") == ""
     (out / "own.txt").write_text("the agent's")
     assert git(out, "status", "--porcelain") == "?? own.txt"
+
+
+@pytest.mark.parametrize("location", [as_it_is, by_url])
+async def test_what_an_agent_is_known_to_leave_in_a_tree_is_no_change_of_it(
+    repository: Path, tmp_path: Path, location: Callable[[Path], str]
+) -> None:
+    _, out = await prepared(tmp_path / "spool", location(repository), exclude=[".bot*"])
+    (out / ".bot.cache").write_text("")
+    (out / ".moorage-state/bot").mkdir(parents=True)
+    (out / ".moorage-state/bot/talk").write_text("")
+    assert git(out, "status", "--porcelain") == ""
 
 
 async def test_what_a_persons_template_excludes_stays_excluded_and_unchanged(
