@@ -195,6 +195,22 @@ def foreground(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process.communicate()
 
 
+def test_in_the_foreground_a_place_that_cannot_be_written_is_told_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    words = ["--data", str(tmp_path / "data"), "--kubeconfig", str(tmp_path / "file" / "kubeconfig")]
+    done = subprocess.run(
+        [sys.executable, "-m", "moorage.embedded.process", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"error: cannot write {tmp_path / 'file'}: File exists",
+        "  hint: give another place, one that you may write to",
+    ]
+
+
 def test_in_the_foreground_it_says_when_it_is_ready_and_ends_on_ctrl_c(
     foreground: subprocess.Popen[str], tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from moorage.core.kinds import Json
 
-from .conftest import KILLS, World, container, state, status_of
+from .conftest import KILLS, World, begin, container, finish, state, status_of
 
 PLACES = {"w": "/workspace", "o": "/opt/moorage", "r": "/run/moorage"}
 VOLUMES: list[Json] = [
@@ -41,6 +41,18 @@ async def test_two_pods_see_only_their_own_files_and_processes(isolated: World) 
         assert f"{name} 3600" in seen
         assert f"{other} 3600" not in seen
         assert await isolated.sh("cat /proc/1/comm", pod=name) == "sleep"
+
+
+async def test_a_data_folder_behind_a_link_isolates_as_any_other(folder: Path) -> None:
+    (folder / "real").mkdir()
+    (folder / "link").symlink_to(folder / "real")
+    world = await begin(folder / "link", "auto")
+    try:
+        assert (world.node.mode.name, world.node.mode.why) == ("namespaces", "")
+        await world.start(volumes=VOLUMES, containers=[container(mounts=PLACES)])
+        assert await world.sh("cd /workspace && pwd") == "/workspace"
+    finally:
+        await finish(world)
 
 
 async def test_a_granted_sidecar_sees_the_same_bytes_and_nothing_else_of_the_main_container(

@@ -53,10 +53,11 @@ class LocalNode:
         clock: Callable[[], float] = time.time,
         heartbeat: float = HEARTBEAT,
     ) -> None:
-        self.name, self.data = name, data
+        # As the kernel names it: what a link leads to is not found from within a container's tree.
+        self.name, self.data = name, data.resolve()
         self.images = ImageTable(images or {}, default_image)
         self.mode = Mode(mode)
-        self._claims, self._hidden = claims or data / "volumes", hidden
+        self._claims, self._hidden = (claims or data / "volumes").resolve(), hidden
         self._memory, self._timing, self._clock, self._heartbeat = (
             memory,
             timing or Timing(),

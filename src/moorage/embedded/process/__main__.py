@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import os
 import sys
 from pathlib import Path
@@ -116,9 +117,18 @@ def _serve(options: argparse.Namespace, ready: object) -> str:
         asyncio.run(serve(options.data, ready, idle=options.idle, mode=options.mode, hidden=options.hide))  # type: ignore[arg-type]
     except MoorageError as error:
         return f"{error.message}\n  hint: {error.hint}" if error.hint else error.message
-    except (NodeError, OSError) as error:
+    except NodeError as error:
         return str(error)
+    except OSError as error:
+        place = error.filename or options.data
+        return f"cannot write {place}: {error.strerror or error}\n  hint: {_way_out(error)}"
     return ""
+
+
+def _way_out(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "free some space on the disk that holds it"
+    return "give another place, one that you may write to"
 
 
 if __name__ == "__main__":
