@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from moorage import settings
-from tools.docs import presets
+from tools.docs import presets, rest
 from tools.docs.reference import renewed
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -22,6 +22,7 @@ def main() -> int:
     wanted = {
         "cli.md": renewed((DOCS / "cli.md").read_text()),
         "presets.md": presets.renewed((DOCS / "presets.md").read_text()),
+        "rest.md": rest.renewed((DOCS / "rest.md").read_text()),
         "settings.md": settings.reference(),
     }
     stale = [name for name, text in wanted.items() if (DOCS / name).read_text() != text]

@@ -58,7 +58,6 @@ def resolved(
     if not spec.enabled:
         raise Conflict(f"profile {profile.name} is off", field="profile_id", hint="choose another profile")
     require(check_profile(spec, policies), "the profile")
-    _refuse_what_is_left_out(profile)
     _check_source(wish.source)
     argv, of_preset = _agent(spec, wish, preset)
     return LaunchRequest(
@@ -92,20 +91,6 @@ def _agent(spec: ProfileSpec, wish: Wish, preset: Preset | None) -> tuple[Sequen
     if not spec.command:
         raise UsageError("the profile names no command", field="command", hint="give the command to run")
     return (*spec.command, *wish.args), None
-
-
-def _refuse_what_is_left_out(profile: Profile) -> None:
-    """Rather no session than one without what its profile says."""
-    spec = profile.spec
-    in_cluster = tuple(entry for entry in spec.env if entry.secret and not secret_name(entry.secret))
-    said = {"files": spec.files, "script": spec.script, "pool": spec.pool, "env of k8s-secret://": in_cluster}
-    left_out = [name for name, value in said.items() if value]
-    if left_out:
-        raise UsageError(
-            f"sessions do not get this of profile {profile.name} yet: {', '.join(left_out)}",
-            field="profile_id",
-            hint="put it into the image or the template, and leave it out of the profile",
-        )
 
 
 def _env(spec: ProfileSpec, secrets: Mapping[str, str]) -> dict[str, str]:
