@@ -205,6 +205,7 @@ async def test_the_sandboxes_of_a_place_share_what_was_opened(verbs: Verbs) -> N
         await first.close()
         await first.close()
         assert await second.is_running()
+        assert verbs.closed == 1
         await second.kill()
         assert verbs.closed == 2
     finally:

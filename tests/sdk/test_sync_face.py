@@ -121,6 +121,8 @@ def test_the_package_loads_nothing_of_it_before_a_name_is_asked_for(tmp_path: Pa
     said = (
         "import sys, moorage\n"
         "assert not any(name.startswith('moorage.') for name in sys.modules), sys.modules\n"
+        "from moorage import ports\n"
+        "assert 'moorage.sdk' not in sys.modules\n"
         "from moorage import Sandbox, TimeoutException\n"
         "assert 'aiohttp' not in sys.modules and 'sqlalchemy' not in sys.modules\n"
         "assert not hasattr(moorage, 'nonsense')\n"
