@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import tarfile
 from typing import Any
@@ -188,6 +189,23 @@ async def test_a_copy_that_breaks_leaves_nothing(stage: Stage) -> None:
         await forked(stage)
     assert [one.name for one in await stage.store.sessions.list_all()] == ["calm-cove"]
     assert _spooled(stage) == []
+
+
+async def test_a_fork_that_is_killed_before_it_is_on_record_leaves_nothing_for_long(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stopped(stage)
+    with monkeypatch.context() as dying:
+        dying.setattr(stage.store.sessions, "add", _die)
+        with pytest.raises(asyncio.CancelledError):
+            await forked(stage)
+    assert len(_spooled(stage)) == 1
+    (fork,) = await forked(stage)
+    assert _spooled(stage) == [f"{fork.id}.tar"]
+
+
+async def _die(*args: object) -> None:
+    raise asyncio.CancelledError
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Entry is one line of a listing.
@@ -125,12 +126,27 @@ func Pack(path string, w io.Writer) (LeftOut, error) {
 	return left, archive.Close()
 }
 
-// walk visits everything below root in the order of names; a link as root is followed, none below.
+// lostAndFound is what some file systems keep in their top directory for themselves. It is no work of anybody, often
+// only root may read it, and a volume that a copy goes to has one of its own.
+const lostAndFound = "lost+found"
+
+// isVolume reports whether dir is where a file system begins.
+var isVolume = func(dir string) bool {
+	var here, above syscall.Stat_t
+	if syscall.Stat(dir, &here) != nil || syscall.Stat(filepath.Dir(dir), &above) != nil {
+		return false
+	}
+	return here.Dev != above.Dev
+}
+
+// walk visits everything below root in the order of names; a link as root is followed, none below. What a file
+// system keeps in a volume for itself is no part of it.
 func walk(root string, visit func(name string, info fs.FileInfo) error) error {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return err
 	}
+	volume := isVolume(root)
 	return filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		if errors.Is(err, os.ErrNotExist) && at != root {
 			return nil // it vanished while we walked
@@ -139,7 +155,7 @@ func walk(root string, visit func(name string, info fs.FileInfo) error) error {
 			return err
 		}
 		name := strings.TrimPrefix(at[len(root):], "/")
-		if strings.HasPrefix(name, reserved) {
+		if strings.HasPrefix(name, reserved) || name == lostAndFound && volume {
 			if d.IsDir() {
 				return fs.SkipDir
 			}

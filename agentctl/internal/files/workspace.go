@@ -160,7 +160,7 @@ func (f filling) refuseContent() error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Name() != "lost+found" && !strings.HasPrefix(e.Name(), reserved) {
+		if e.Name() != lostAndFound && !strings.HasPrefix(e.Name(), reserved) {
 			return &Refused{"conflict", "the " + f.called + " holds other content: " + e.Name()}
 		}
 	}
