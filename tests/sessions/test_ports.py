@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from moorage.core.errors import Conflict
+from moorage.core.errors import Conflict, LinkError
 from moorage.core.kinds import PODS
 from moorage.core.session import Session, change
-from moorage.ports.link import Link
+from moorage.engine import connection
+from moorage.ports.link import Link, ProcessSpec
 from moorage.sessions import side_links
 from moorage.sessions.parts import Parts
 from moorage.sessions.side_link import side_link
@@ -34,6 +35,19 @@ async def test_many_connections_share_one_link(stage: Stage, monkeypatch: pytest
     await asyncio.gather(*(stage.verbs.dial("calm-cove", port) for port in (80, 81, 82)))
     assert sorted(line for line in stage.log if line.startswith("dial")) == ["dial 80", "dial 81", "dial 82"]
     assert len(opened) == 1
+
+
+async def test_who_is_cut_off_while_the_way_opens_is_told_what_to_do(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut(*args: Any, **more: Any) -> Link:
+        raise LinkError("the connection was cut")
+
+    await stage.running()
+    monkeypatch.setattr(connection, "open_link", cut)
+    with pytest.raises(LinkError, match="the connection was cut") as told:
+        await stage.verbs.exec("calm-cove", ProcessSpec(argv=["true"]))
+    assert told.value.hint == "try again in a moment"
 
 
 async def test_a_pod_that_was_replaced_is_dialled_anew(stage: Stage) -> None:

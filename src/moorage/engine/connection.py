@@ -34,6 +34,7 @@ ANSWER_TIMEOUT = 30.0
 """Seconds for agentctl to say how things stand; one that is alive but silent is not waited for."""
 BOOTSTRAP_LIMIT = 300.0
 """Seconds for one delivery of helper and nonce as a whole: a container may also answer in drops, for ever."""
+TRY_AGAIN = "try again in a moment"
 ANSWER_TRIES = 25
 ANSWER_PAUSE = 0.04
 ANSWER_LIMIT = 30.0
@@ -71,11 +72,15 @@ class Connection:
             raise ActionFailed(_diagnose(error)) from error
 
     async def join(self, session: Session, pod_uid: str, nonce: bytes) -> Link:
-        """A link beside the owner's: one attempt, nothing delivered. LinkError when nobody answers."""
+        """A link beside the owner's: one attempt, nothing delivered. LinkError when nobody answers, or what
+        leads there is cut while it opens."""
         try:
             return await self._dial(session, pod_uid, nonce, 0)
         except TimeoutError:
-            raise LinkError("agentctl does not answer", hint="try again in a moment") from None
+            raise LinkError("agentctl does not answer", hint=TRY_AGAIN) from None
+        except LinkError as error:
+            error.hint = error.hint or TRY_AGAIN
+            raise
 
     async def _try(self, session: Session, pod_uid: str, nonce: bytes, fence: int) -> bool:
         try:
