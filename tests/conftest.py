@@ -8,6 +8,7 @@ With --embedded, those of tests/contract run on the embedded cluster instead, an
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import secrets
@@ -25,6 +26,8 @@ from testcluster.cluster import Cluster
 from testcluster.shell import wait_for
 from testcluster.testrun import RealCluster
 
+from moorage.store import open_store
+from tests import postgresql as postgres
 from tests.embedded.running import MODE, EmbeddedAudit, Threaded, as_real, on_this_machine
 
 ASKED = "MOORAGE_TEST_CLUSTER"
@@ -60,6 +63,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     _leave_out_programs_that_are_missing(config, items)
+    _leave_out_a_database_that_is_missing(config, items)
     tiers = {item: _tier(item) for item in items}
     config.stash[NODES] = 0
     if os.environ.get(EMBEDDED) == "1":
@@ -92,6 +96,48 @@ def _leave_out_programs_that_are_missing(config: pytest.Config, items: list[pyte
     left_out = [item for item, mark in wanted.items() if mark and shutil.which(mark.args[0]) is None]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
+
+
+def _leave_out_a_database_that_is_missing(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """As programs that are missing; `./dev test` says so. In CI it is installed before."""
+    if os.environ.get("CI") == "true" or postgres.programs() is not None:
+        return
+    left_out = [item for item in items if item.get_closest_marker("postgresql")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[postgres.Server]:
+    """A PostgreSQL server with a database `migrated` that has our tables."""
+    programs = postgres.programs()
+    assert programs is not None, f"install {postgres.PACKAGE}"
+    server = postgres.Server(programs)
+    try:
+        yield server
+    finally:
+        server.end()
+
+
+@pytest.fixture(scope="session")
+def migrated(postgresql: postgres.Server, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of a database with our tables, to begin others from."""
+    name = postgresql.new_database()
+
+    async def make() -> None:
+        folder = tmp_path_factory.mktemp("migrated")
+        await (await open_store(folder, database_url=postgresql.url(name))).close()
+
+    asyncio.run(make())
+    return name
+
+
+@pytest.fixture
+def postgresql_url(postgresql: postgres.Server, migrated: str) -> Iterator[str]:
+    """Of a database of this test alone."""
+    name = postgresql.new_database(migrated)
+    yield postgresql.url(name)
+    postgresql.drop(name)
 
 
 NODES = pytest.StashKey[int]()

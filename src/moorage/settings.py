@@ -32,9 +32,9 @@ MOST_SECONDS: Final = 300.0
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting. ``kind``: text, path, seconds, switch, choice or key. ``files``: which settings files
-    may hold it: ``both``, ``user`` (a project file comes with a clone and is not trusted with what runs
-    programs or moves our data) or ``none``."""
+    """One setting. ``kind``: text, path, seconds, switch, choice or key (never shown). ``files``: which
+    settings files may hold it: ``both``, ``user`` (a project file comes with a clone and is not trusted with
+    what runs programs or moves our data) or ``none``."""
 
     name: str
     kind: str
@@ -91,6 +91,8 @@ SETTINGS: Final = (
             files="none"),
     Setting("secret_key", "key", "Key of the stored secrets, 32 bytes as hex or base64; without it "
             "`secret.key` in the data folder is used.", files="none"),
+    Setting("database_url", "key", "PostgreSQL instead of the data folder's own database, as "
+            "`postgresql://user:password@host:5432/moorage`; several servers share one.", files="none"),
 )  # fmt: skip
 BY_NAME: Final = {setting.name: setting for setting in SETTINGS}
 
@@ -106,8 +108,9 @@ class Settings:
 
     def text(self, name: str) -> str:
         """What was set, "" when nothing was. Paths are absolute, switches ``true`` or ``false``.
-        "" for a name that is no setting, and for the secret key."""
-        return "" if name == "secret_key" else self.values.get(name, "")
+        "" for a name that is no setting, and for what is never shown."""
+        setting = BY_NAME.get(name)
+        return "" if setting is None or setting.kind == "key" else self.values.get(name, "")
 
     def chosen(self, name: str) -> str:
         """What was set, else the default."""
@@ -131,6 +134,11 @@ class Settings:
         """32 bytes; None: the data folder's own key is used."""
         text = self.values.get("secret_key")
         return _key(text) if text else None
+
+    @property
+    def database_url(self) -> str:
+        """May hold a password. "": the data folder's own database."""
+        return self.values.get("database_url", "")
 
 
 def load(flags: Mapping[str, object], environ: Mapping[str, str], cwd: Path) -> Settings:
@@ -194,8 +202,10 @@ def normal(setting: Setting, value: Any, folder: Path) -> str:
         raise ValueError("a text in quotes is needed")
     if "\0" in value:
         raise ValueError("the text holds a NUL byte")
-    if setting.kind == "key":
+    if setting.name == "secret_key":
         _key(value)
+    elif setting.name == "database_url":
+        _database(value)
     elif setting.kind == "path":
         return os.path.normpath(folder / Path(value).expanduser()) if value else ""
     elif setting.kind == "choice" and value not in ("", *setting.choices):
@@ -231,7 +241,15 @@ def _key(text: str) -> bytes:
     return key
 
 
+def _database(text: str) -> None:
+    """Raises ValueError, which does not show the text. What it names is checked where it is opened."""
+    if not text.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
+        raise ValueError("this is no address of a PostgreSQL database")
+
+
 def expected(setting: Setting) -> str:
+    if setting.name == "database_url":
+        return "write it like postgresql://user:password@host:5432/moorage"
     return {
         "choice": f"one of {', '.join(setting.choices)}",
         "seconds": "a number and a unit from 1s to 5m, e.g. 30s or 2m",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from moorage.core.errors import IntegrityError, MoorageError, NotFound, StoreError, UsageError
 from moorage.ports.store import Store
 from moorage.store import open_store
+from tests.store.homes import Home
 
 PLANTED = b"hunter2-this-value-must-not-appear"
 KEY = bytes(range(32))
@@ -27,6 +27,15 @@ async def test_a_value_comes_back_until_it_is_deleted(store: Store) -> None:
         await store.secrets.delete("env/1")
     with pytest.raises(NotFound):
         await store.secrets.get("env/1")
+
+
+async def test_nothing_that_is_kept_holds_a_value_in_clear(home: Home) -> None:
+    store = await home.open()
+    await store.secrets.put("env/1", PLANTED)
+    live = await home.held()
+    await store.close()
+    assert b"env/1" in live  # we look where it was written
+    assert PLANTED not in live + await home.held()
 
 
 async def test_no_file_of_the_data_folder_holds_a_value_in_clear(tmp_path: Path) -> None:
@@ -107,51 +116,47 @@ async def test_a_key_whose_making_was_cut_short_is_made_anew(tmp_path: Path, wri
     await store.close()
 
 
-async def test_another_key_opens_the_store_but_not_the_secret(tmp_path: Path) -> None:
-    store = await open_store(tmp_path, secret_key=KEY)
+async def test_another_key_opens_the_store_but_not_the_secret(home: Home) -> None:
+    store = await home.open(secret_key=KEY)
     await store.secrets.put("env/1", PLANTED)
     await store.close()
-    assert not (tmp_path / "secret.key").exists()
-    store = await open_store(tmp_path, secret_key=bytes(32))
+    assert not (home.folder / "secret.key").exists()
+    store = await home.open(secret_key=bytes(32))
     with pytest.raises(IntegrityError, match="encrypted with key"):
         await store.secrets.get("env/1")
     await store.close()
 
 
-async def test_a_key_that_has_gone_is_never_silently_replaced(tmp_path: Path) -> None:
-    store = await open_store(tmp_path)
+async def test_a_key_that_has_gone_is_never_silently_replaced(home: Home) -> None:
+    store = await home.open()
     await store.secrets.put("env/1", PLANTED)
     await store.close()
-    (tmp_path / "secret.key").unlink()
-    store = await open_store(tmp_path)
+    (home.folder / "secret.key").unlink()
+    store = await home.open()
     for use in (store.secrets.get("env/1"), store.secrets.put("env/2", b"x")):
         with pytest.raises(IntegrityError, match="gone"):
             await use
-    assert not (tmp_path / "secret.key").exists()
+    assert not (home.folder / "secret.key").exists()
     await store.close()
 
 
-async def test_a_value_moved_to_another_reference_or_changed_does_not_decrypt(tmp_path: Path) -> None:
-    store = await open_store(tmp_path)
+async def test_a_value_moved_to_another_reference_or_changed_does_not_decrypt(home: Home) -> None:
+    store = await home.open()
     await store.secrets.put("env/1", PLANTED)
     await store.secrets.put("env/2", PLANTED)
-    with sqlite3.connect(tmp_path / "moorage.db") as database:
-        database.execute("UPDATE secrets SET ref = 'env/3' WHERE ref = 'env/1'")
-        database.execute("UPDATE secrets SET sealed = zeroblob(40) WHERE ref = 'env/2'")
-    database.close()
+    await home.change("UPDATE secrets SET ref = 'env/3' WHERE ref = 'env/1'")
+    await home.change("UPDATE secrets SET sealed = :zeros WHERE ref = 'env/2'", zeros=bytes(40))
     for ref in ("env/3", "env/2"):
         with pytest.raises(IntegrityError, match="changed"):
             await store.secrets.get(ref)
     await store.close()
 
 
-async def test_neither_values_nor_keys_appear_in_errors(tmp_path: Path) -> None:
+async def test_neither_values_nor_keys_appear_in_errors(home: Home) -> None:
     with pytest.raises(UsageError) as short:
-        await open_store(tmp_path, secret_key=PLANTED)
-    store = await open_store(tmp_path, secret_key=KEY)
-    with sqlite3.connect(tmp_path / "moorage.db") as database:
-        database.execute("DROP TABLE secrets")
-    database.close()
+        await home.open(secret_key=PLANTED)
+    store = await home.open(secret_key=KEY)
+    await home.change("DROP TABLE secrets")
     with pytest.raises(StoreError) as broken:
         await store.secrets.put("env/1", PLANTED)
     await store.close()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
-from pathlib import Path
-
 import pytest
 
 from moorage.core.errors import Conflict, NotFound, StoreError
 from moorage.core.session import AgentExit, AgentRun, Desired, Intent, Phase, State, change
 from moorage.ports.link import Output
 from moorage.ports.store import Lease, SessionEvent, Store
+from tests.store.homes import Home
 from tests.store.samples import a_session, leased
 
 
@@ -179,12 +176,11 @@ async def test_a_record_that_could_not_be_read_again_is_not_written(store: Store
 
 @pytest.mark.parametrize("column", ["record", "state", "intent"])
 async def test_one_unreadable_row_does_not_hide_the_other_sessions(
-    store: Store, tmp_path: Path, column: str, caplog: pytest.LogCaptureFixture
+    store: Store, home: Home, column: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await store.sessions.add(a_session())
     await store.sessions.add(a_session("s00000000002", "calm-cove"))
-    with contextlib.closing(sqlite3.connect(tmp_path / "moorage.db")) as database, database:
-        database.execute(f"UPDATE sessions SET {column} = '[1]' WHERE id = 's00000000001'")
+    await home.spoil(column)
     assert [s.id for s in await store.sessions.list_all()] == ["s00000000002"]
     assert "session s00000000001 cannot be read" in caplog.text
     assert await store.sessions.ids() == {"s00000000001", "s00000000002"}

@@ -14,6 +14,7 @@ from moorage.core.errors import NotFound, StoreError
 from moorage.ports.link import Gap, Output
 from moorage.ports.store import Lease, Store
 from moorage.store import open_store
+from tests.store.homes import Home
 from tests.store.samples import leased
 
 S = "s00000000001"
@@ -103,11 +104,9 @@ async def test_reading_on_in_small_steps_yields_every_byte_once(store: Store) ->
 
 
 async def test_beyond_the_limit_the_oldest_bytes_become_a_gap_and_rows_do_not_pile_up(
-    tmp_path: Path,
+    home: Home,
 ) -> None:
-    await (await open_store(tmp_path)).close()
-    empty = (tmp_path / "moorage.db").stat().st_size
-    store = await open_store(tmp_path, output_limit=100_000)
+    store = await home.open(output_limit=100_000)
     lease = await leased(store)
     data = bytes(i % 251 for i in range(300_000))
     for start in range(0, len(data), 30_000):
@@ -118,7 +117,7 @@ async def test_beyond_the_limit_the_oldest_bytes_become_a_gap_and_rows_do_not_pi
         Output(200_000, data[200_000:200_010]),
     ]
     await store.close()
-    assert (tmp_path / "moorage.db").stat().st_size < empty + 200_000
+    assert len(await home.held()) < 700_000
 
 
 class Model:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,8 @@ from moorage.core.session import Phase, WorkspaceMode
 from moorage.ports.link import Output
 from moorage.ports.store import Lease, SessionEvent, Store
 from moorage.store import records
-from tests.store.samples import ELSEWHERE, a_session, leased, spoil
+from tests.store.homes import Home
+from tests.store.samples import ELSEWHERE, a_session, leased
 
 COLUMNS = ("record", "state", "intent")
 
@@ -81,26 +81,26 @@ def test_any_row_gives_a_session_with_its_name_and_id(column: str, text: str, ph
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-async def test_it_is_told_with_the_reason_and_only_it(store: Store, tmp_path: Path, column: str) -> None:
+async def test_it_is_told_with_the_reason_and_only_it(store: Store, home: Home, column: str) -> None:
     await store.sessions.add(a_session())
     await store.sessions.add(a_session("s00000000002", "calm-cove"))
     assert await store.sessions.unreadable() == []
-    spoil(tmp_path, column)
+    await home.spoil(column)
     (found,) = await store.sessions.unreadable()
     assert (found.session.id, found.session.name) == ("s00000000001", "brave-otter")
     assert "cannot be read" in found.why
 
 
-async def lost(store: Store, folder: Path) -> Lease:
+async def lost(store: Store, home: Home) -> Lease:
     lease = await leased(store)
     await store.transcripts.append(lease.session_id, Output(0, b"words"), lease)
     await store.sessions.add_event(lease.session_id, SessionEvent(1.0, "PodCreated", "uid 1"))
-    spoil(folder, "record")
+    await home.spoil("record")
     return lease
 
 
-async def test_discarding_it_leaves_no_trace_and_frees_the_name(store: Store, tmp_path: Path) -> None:
-    lease = await lost(store, tmp_path)
+async def test_discarding_it_leaves_no_trace_and_frees_the_name(store: Store, home: Home) -> None:
+    lease = await lost(store, home)
     await store.sessions.discard(lease.session_id, lease)
     assert await store.sessions.unreadable() == []
     assert await store.sessions.ids() == set()
@@ -114,14 +114,14 @@ async def test_discarding_it_leaves_no_trace_and_frees_the_name(store: Store, tm
 
 
 async def test_it_is_discarded_by_its_holder_alone_and_what_can_be_read_never(
-    store: Store, tmp_path: Path
+    store: Store, home: Home
 ) -> None:
     await store.sessions.add(a_session("s00000000002", "calm-cove"))
     other = await store.leases.acquire("s00000000002", ELSEWHERE)
     assert other is not None
     with pytest.raises(Conflict, match="can be read"):
         await store.sessions.discard("s00000000002", other)
-    lease = await lost(store, tmp_path)
+    lease = await lost(store, home)
     with pytest.raises(Conflict):
         await store.sessions.discard(lease.session_id, Lease(lease.session_id, lease.fence - 1, lease.owner))
     assert [found.session.id for found in await store.sessions.unreadable()] == [lease.session_id]

@@ -19,6 +19,7 @@ from tools.test.options import Options, parse
 ROOT = Path(__file__).resolve().parents[2]
 LIGHT = "not cluster and not node"
 CONTRACT = "tests/contract"
+POSTGRESQL = Path("/usr/lib/postgresql")
 QUICK = ("tests/contract/kube", "tests/contract/template", "tests/contract/link")
 CRASHES = "tests/contract/sessions/test_crash.py"  # as long as all the rest: on the real cluster only
 PROXY = "tests/contract/faults"
@@ -48,6 +49,8 @@ def main() -> int:
         )
     if not options.in_ci and not shutil.which("bash"):
         print("dev: a test of completion is left out: it needs bash on PATH", file=sys.stderr)
+    if not have_postgresql(install=options.in_ci):
+        print("dev: tests of the store on PostgreSQL are left out: they need PostgreSQL 15", file=sys.stderr)
     if any("-race" in part.argv for part in chosen) and not have_compiler(os.environ):
         print("dev: go test -race needs a C compiler, and there is none on PATH", file=sys.stderr)
         print("dev: install one: apt-get install gcc libc6-dev, or set CC", file=sys.stderr)
@@ -70,6 +73,14 @@ def have_compiler(environment: Mapping[str, str]) -> bool:
         launcher = ROOT / "tests/cluster/launcher.py"
         subprocess.run([sys.executable, launcher, "require", "gcc", "libc6-dev"], check=False)
     return shutil.which(compiler(environment)) is not None
+
+
+def have_postgresql(*, install: bool) -> bool:
+    """In CI it is installed, as a compiler is; there tests that need it run whether or not that went well."""
+    if install and not list(POSTGRESQL.glob("*/bin/initdb")):
+        launcher = ROOT / "tests/cluster/launcher.py"
+        subprocess.run([sys.executable, launcher, "require", "postgresql-15"], check=False)
+    return bool(list(POSTGRESQL.glob("*/bin/initdb"))) or shutil.which("initdb") is not None
 
 
 def compiler(environment: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from moorage.core.errors import StoreError
+from moorage.ports.store import RECORD_GONE
 from moorage.store.place import FREE_SPACE, Place, disk_is_full
 
 T = TypeVar("T")
@@ -25,6 +26,11 @@ OnWrite = Callable[[str], None]
 
 BUSY_MS = 30_000
 """How long a statement waits for another process's write."""
+
+ATTEMPTS = 5
+"""Of a transaction that PostgreSQL ends because it and another waited for each other."""
+_AGAIN = ("40P01", "40001")
+_GONE = ("42P01", "3D000")
 
 
 class database_now(FunctionElement[float]):  # noqa: N801 - reads as the SQL function it is
@@ -50,7 +56,12 @@ def connect(url: sa.URL | str) -> AsyncEngine:
 
     Statement parameters never stand in errors or logs: they may be a session's output or a secret.
     """
-    engine = create_async_engine(url, hide_parameters=True)
+    more: dict[str, Any] = {}
+    if sa.make_url(url).get_backend_name() == "postgresql":
+        limits = f"-c lock_timeout={BUSY_MS} -c idle_in_transaction_session_timeout={2 * BUSY_MS}"
+        # Asked before each use, because a server that was started again ended all connections.
+        more = {"pool_pre_ping": True, "connect_args": {"options": limits, "application_name": "moorage"}}
+    engine = create_async_engine(url, hide_parameters=True, **more)
     if engine.dialect.name == "sqlite":
         event.listen(engine.sync_engine, "connect", _prepare_sqlite)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
@@ -137,17 +148,24 @@ class Database:
         # SQLite's own waiting polls and is unfair: writers of this process queue here instead.
         async with self._turn:
             self._check_place()
-            try:
-                async with self._writer.connect() as connection, connection.begin() as transaction:
-                    result = await work(connection)
-                    self._on_write(f"before {name}")
-                    await transaction.commit()
-            except sa.exc.IntegrityError:
-                raise  # the caller knows which of its rules this broke
-            except (sa.exc.DatabaseError, sa.exc.InterfaceError) as problem:
-                raise _explain(problem, self.engine.url.database or "") from problem
+            for attempt in range(1, ATTEMPTS + 1):
+                try:
+                    result = await self._transaction(name, work)
+                    break
+                except sa.exc.IntegrityError:
+                    raise  # the caller knows which of its rules this broke
+                except (sa.exc.DatabaseError, sa.exc.InterfaceError) as problem:
+                    if attempt == ATTEMPTS or _state(problem) not in _AGAIN:
+                        raise _explain(problem, self.engine.url.database or "") from problem
             self._on_write(f"after {name}")
             return result
+
+    async def _transaction(self, name: str, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        async with self._writer.connect() as connection, connection.begin() as transaction:
+            result = await work(connection)
+            self._on_write(f"before {name}")
+            await transaction.commit()
+        return result
 
     async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
         task = asyncio.get_running_loop().create_task(work)
@@ -161,18 +179,31 @@ class Database:
             task.exception()  # seen, also when whoever waited for it has gone
 
 
+def _state(problem: sa.exc.DBAPIError) -> str:
+    """PostgreSQL's five characters; "" of SQLite."""
+    return getattr(problem.orig, "sqlstate", None) or ""
+
+
 def _explain(problem: sa.exc.DBAPIError, path: str) -> StoreError:
     """A driver's error in our words; its text names no values."""
     text = str(problem.orig).strip() or type(problem.orig).__name__
     if "disk I/O" in text and disk_is_full(path):
         text = "the disk is full"
+    if _state(problem) in _GONE:
+        return StoreError(
+            f"the database, or a table of it, is gone: {text.splitlines()[0]}",
+            hint="what runs in the cluster runs on; put the database back from a backup: moorage restore",
+            details={"state": RECORD_GONE},
+        )
     hint = "`moorage doctor` checks the data folder"
-    if "locked" in text or "busy" in text:
+    if "locked" in text or "busy" in text or _state(problem) == "55P03":
         hint = f"another process has held the database for {BUSY_MS // 1000} s; find and end it"
     elif "full" in text:
         hint = FREE_SPACE
     elif "readonly" in text or "unable to open" in text:
         hint = "the data folder and the files in it must be writable by you"
+    elif "connection" in text:
+        hint = "PostgreSQL must run and take connections as MOORAGE_DATABASE_URL says"
     return StoreError(f"the database refused: {text}", hint=hint)
 
 

@@ -55,6 +55,7 @@ class Ledger:
         notes = Notes()
 
         async def numbered(connection: AsyncConnection) -> T:
+            notes.changes.clear()  # it is run again when the database ended it for another's sake
             result = await work(connection, notes)
             await _number(connection, notes)
             return result

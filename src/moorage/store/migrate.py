@@ -23,13 +23,27 @@ Alembic; a test holds it equal to the files in ``migrations/versions``."""
 _ALEMBIC: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 """Alembic keeps what it works on in its modules: one upgrade at a time in a process, of any database."""
 
+POSTGRESQL = 15
+"""The oldest major version that is tested."""
+
 _LOCK_NUMBER = 0x6D6F6F72  # any constant that only Moorage takes as a PostgreSQL advisory lock
 
 
 async def migrate(database: Database) -> None:
-    """Upgrade where needed. Raises StoreError when the database is newer than this code."""
+    """Upgrade where needed. Raises StoreError when the database, or its server, is not one for this code."""
+    if database.dialect == "postgresql":
+        await database.read(_require_server)
     if await database.read(_pending):
         await database.write("open.migrate", _upgrade)
+
+
+async def _require_server(connection: AsyncConnection) -> None:
+    found = int((await connection.execute(sa.text("SHOW server_version_num"))).scalar_one())
+    if found < POSTGRESQL * 10_000:
+        raise StoreError(
+            f"this is PostgreSQL {found // 10_000}; {POSTGRESQL} or newer is needed",
+            hint="name another server with MOORAGE_DATABASE_URL",
+        )
 
 
 async def _pending(connection: AsyncConnection) -> bool:

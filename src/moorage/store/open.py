@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from moorage.core.errors import UsageError
 from moorage.core.session import OUTPUT_LIMIT
 from moorage.ports import store as ports
 from moorage.store.database import Database, OnWrite, connect
@@ -50,6 +51,18 @@ class SqlStore:
         self._service = SqlService(self._database, self._ledger, self._sealing)
         return self._service
 
+    async def back_up(self, path: Path) -> int:
+        """See ``store.backup``."""
+        from moorage.store import backup
+
+        return await backup.back_up(self._database, path)
+
+    async def put_back(self, path: Path) -> int:
+        """See ``store.backup``."""
+        from moorage.store import backup
+
+        return await backup.put_back(self._database, path)
+
     async def install_id(self) -> str:
         """This installation's id: 12 characters, made once."""
         return await self._installation.install_id()
@@ -80,18 +93,18 @@ async def open_store(
     """Open (and where needed make and migrate) the store in ``data_dir``; safe in many processes at once.
 
     ``secret_key``: 32 bytes, used instead of the folder's ``secret.key``. ``database_url``: another
-    database than the folder's own, as an SQLAlchemy URL with an async driver. ``output_limit``:
-    transcript bytes kept a session. ``on_write``: see ``store.database.OnWrite``.
+    database than the folder's own, as ``postgresql://…``; several servers share one, and its key.
+    ``output_limit``: transcript bytes kept a session. ``on_write``: see ``store.database.OnWrite``.
 
     Raises StoreError: folder, database or key file unusable, or the database newer than this code;
-    UsageError: ``secret_key`` has the wrong length.
+    UsageError: ``secret_key`` has the wrong length, or ``database_url`` names no database we know.
     """
     given = SecretKey(secret_key) if secret_key is not None else None
     make_folder(data_dir)
     async with opening(data_dir):
-        if database_url is None:
+        url = place_of(data_dir, database_url)
+        if not database_url:
             prepare_sqlite(data_dir / DATABASE_NAME)
-        url = database_url or sa.URL.create("sqlite+aiosqlite", database=str(data_dir / DATABASE_NAME))
         database = Database(connect(url), on_write)
         try:
             await migrate(database)
@@ -100,6 +113,23 @@ async def open_store(
             await database.close()
             raise
     return SqlStore(database, key, output_limit)
+
+
+def place_of(data_dir: Path, database_url: str | None) -> sa.URL:
+    """Where the records are. UsageError, without the URL, which may hold a password."""
+    if not database_url:
+        return sa.URL.create("sqlite+aiosqlite", database=str(data_dir / DATABASE_NAME))
+    try:
+        url = sa.make_url(database_url)
+    except (sa.exc.ArgumentError, ValueError):
+        url = sa.URL.create("")
+    if url.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise UsageError(
+            "this is no address of a PostgreSQL database",
+            field="MOORAGE_DATABASE_URL",
+            hint="write it like postgresql://user:password@host:5432/moorage",
+        ) from None
+    return url.set(drivername="postgresql+psycopg")
 
 
 async def _folder_key(path: Path, database: Database) -> SecretKey | None:

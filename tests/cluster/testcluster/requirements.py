@@ -30,7 +30,12 @@ NODE = {
     "busybox-static": "busybox",
 }
 # What only some tests call, beside the cluster
-TESTS = {"qemu-user": "qemu-aarch64", "dash": "dash", "bash": "bash"}
+TESTS = {
+    "qemu-user": "qemu-aarch64",
+    "dash": "dash",
+    "bash": "bash",
+    "postgresql-15": "/usr/lib/postgresql/15/bin/initdb",
+}
 EVERY = {**CONTROL_PLANE, **NODE, **TESTS}
 
 

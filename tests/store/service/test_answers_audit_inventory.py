@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 from moorage.core.session import Phase, State, change
 from moorage.ports.service import InventoryRow, Remembered, ServiceStore
 from moorage.store import SqlStore
-from tests.store.samples import ELSEWHERE, spoil
+from tests.store.homes import Home
+from tests.store.samples import ELSEWHERE
 from tests.store.service.samples import a_session_of, peopled
 
 
@@ -24,11 +24,10 @@ async def test_of_requests_with_one_key_one_acts_and_the_others_get_its_answer(s
     assert await answers.claim("u1", "key", b"another") is None
 
 
-async def test_an_answer_that_shows_a_token_is_not_kept_in_clear(tmp_path: Path, store: SqlStore) -> None:
+async def test_an_answer_that_shows_a_token_is_not_kept_in_clear(home: Home, store: SqlStore) -> None:
     await store.service.idempotency.claim("u1", "key", b"request")
     await store.service.idempotency.answer("u1", "key", 201, b'{"token": "moor_planted"}')
-    held = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert b"moor_planted" not in held
+    assert b"moor_planted" not in await home.held()
 
 
 async def test_an_audit_row_is_begun_and_completed_once(service: ServiceStore) -> None:
@@ -64,14 +63,12 @@ async def test_the_index_tells_sessions_of_an_executor_that_are_not_over(store: 
     assert [await index.active_count(name) for name in ("e1", "e2", "e3")] == [1, 1, 0]
 
 
-async def test_a_session_whose_record_cannot_be_read_is_counted_and_told(
-    tmp_path: Path, store: SqlStore
-) -> None:
+async def test_a_session_whose_record_cannot_be_read_is_counted_and_told(home: Home, store: SqlStore) -> None:
     await store.sessions.add(a_session_of())
-    spoil(tmp_path, "record")
+    await home.spoil("record")
     index = store.service.inventory
     (row,) = await index.rows("e1")
     assert not row.readable
     assert await index.active_count("e1") == 1
-    spoil(tmp_path, "executor_id", "")
+    await home.spoil("executor_id", "")
     assert [await index.active_count(name) for name in ("e1", "e2")] == [1, 1]

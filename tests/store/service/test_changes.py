@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
 from moorage.core.errors import Conflict
 from moorage.core.session import AgentRun, Desired, Intent, Phase, State, change
 from moorage.ports.service import ServiceStore
-from moorage.store import SqlStore, ledger, open_store
+from moorage.store import SqlStore, ledger
+from tests.store.homes import Home
 from tests.store.samples import a_session, leased
 from tests.store.service.samples import a_session_of, a_user, an_executor, peopled
 
@@ -112,8 +112,8 @@ async def test_who_waits_is_told_at_the_first_change_and_who_waits_in_vain_too(s
     assert not await service.changes.wait(1, 0.001)
 
 
-async def test_a_change_of_another_process_is_seen_by_who_waits(tmp_path: Path, store: SqlStore) -> None:
-    other = await open_store(tmp_path)
+async def test_a_change_of_another_process_is_seen_by_who_waits(home: Home, store: SqlStore) -> None:
+    other = await home.open()
     waiting = asyncio.ensure_future(store.service.changes.wait(0, 60.0))
     await asyncio.sleep(0)
     await other.service.users.add(a_user())

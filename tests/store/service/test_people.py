@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -11,6 +10,7 @@ from moorage.core.errors import Conflict, NotFound
 from moorage.core.service.records import Role
 from moorage.core.session import change
 from moorage.ports.service import ServiceStore
+from tests.store.homes import Home
 from tests.store.service.samples import a_sign_in, a_token, a_user, peopled
 
 
@@ -125,7 +125,7 @@ async def test_a_subject_of_a_provider_is_one_person(known: ServiceStore) -> Non
 
 
 async def test_failures_are_counted_by_key_and_no_key_is_kept_in_clear(
-    tmp_path: Path, service: ServiceStore
+    home: Home, service: ServiceStore
 ) -> None:
     people = service.people
     for _ in range(3):
@@ -133,4 +133,4 @@ async def test_failures_are_counted_by_key_and_no_key_is_kept_in_clear(
     assert await people.failures("my-password-typed-as-name", 60.0) == 3
     assert await people.failures("other", 60.0) == 0
     assert await people.failures("my-password-typed-as-name", -1.0) == 0
-    assert b"my-password" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"my-password" not in await home.held()

@@ -35,7 +35,7 @@ class SqlAnswers:
         async def work(connection: AsyncConnection) -> sa.Row[Any] | None:
             await connection.execute(sa.delete(tables.answers).where(_columns.at < database_now() - KEPT))
             insert = insert_or(self._database.dialect, tables.answers, row, replace=False)
-            if (await connection.execute(insert)).rowcount == 1:
+            if (await connection.execute(insert.returning(_columns.key))).first() is not None:
                 return None
             return (await connection.execute(sa.select(tables.answers).where(mine))).one()
 

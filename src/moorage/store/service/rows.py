@@ -52,10 +52,9 @@ class SqlRows(Generic[Row]):
         async def work(connection: AsyncConnection, notes: Notes) -> Row:
             await self._require_parent(connection, row)
             await self._require_free(connection, row, new=True)
-            now = database_now()
-            times = {"created_at": now, "updated_at": now, "version": 1}
-            insert = sa.insert(kind.table).values(values | times).returning(self._columns.created_at)
-            at: float = (await connection.execute(insert)).scalar_one()
+            at: float = (await connection.execute(sa.select(database_now()))).scalar_one()
+            times = {"created_at": at, "updated_at": at, "version": 1}
+            await connection.execute(sa.insert(kind.table).values(values | times))
             notes.note(kind.word, row.id, kind.owner(row), ADDED)
             return self._stamped(row, created_at=at, updated_at=at, version=1)
 
