@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from moorage.presets import Presets
-from moorage.server.parts import Reached, server_parts
+from moorage.server.parts import OidcSettings, Reached, server_parts
 from moorage.server.run import LOOPBACK, listening, make_server
 from moorage.sessions.executors import ExecutorConfig, Executors
 from moorage.sessions.keeper import Keeper
@@ -22,7 +22,15 @@ from tests.sessions.stage import build
 
 
 @pytest.fixture
-async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Service]:
+def oidc_settings() -> OidcSettings | None:
+    """The sign-in provider; tests of one have their own."""
+    return None
+
+
+@pytest.fixture
+async def service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oidc_settings: OidcSettings | None
+) -> AsyncIterator[Service]:
     store = await open_store(tmp_path / "data")
     assert isinstance(store, SqlStore)
     stage = build(store, tmp_path, monkeypatch)
@@ -46,6 +54,7 @@ async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
         stage.parts.ids,
         reached,
         drivers=Keeper(stage.parts),
+        oidc=oidc_settings,
     )
     server = make_server(parts)
     serving = asyncio.create_task(server.serve(sockets=[sock]))

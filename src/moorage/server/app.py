@@ -23,6 +23,7 @@ from moorage.server.routes import (
     events,
     executors,
     kubernetes,
+    oidc,
     people,
     profiles,
     secrets,
@@ -36,7 +37,19 @@ PREFIX: Final = "/api/v1"
 OPENAPI: Final = f"{PREFIX}/openapi.json"
 ROUTERS: Final = tuple(
     module.ROUTES
-    for module in (executors, profiles, tasks, sessions, access, kubernetes, people, signin, secrets, events)
+    for module in (
+        executors,
+        profiles,
+        tasks,
+        sessions,
+        access,
+        kubernetes,
+        people,
+        signin,
+        oidc,
+        secrets,
+        events,
+    )
 )
 
 
