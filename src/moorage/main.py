@@ -6,22 +6,33 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from moorage.cli.wiring import ContextShown, GlobalOptions, SettingInForce, Versions
+from moorage.cli.wiring import (
+    ContextShown,
+    GlobalOptions,
+    Served,
+    ServeRequest,
+    SettingInForce,
+    Versions,
+)
 
 if TYPE_CHECKING:
+    import asyncio
+
     from moorage.core.errors import MoorageError
     from moorage.own_cluster import OwnCluster
+    from moorage.own_server import OwnServer
     from moorage.ports.cluster import Cluster
+    from moorage.ports.serving import ContextFound
     from moorage.ports.sessions import SessionVerbs
-    from moorage.ports.store import Store
     from moorage.presets import Presets
     from moorage.sessions.executors import ExecutorConfig
     from moorage.settings import Setting, Settings
+    from moorage.store import SqlStore
 
 NAMING = ("context", "kubeconfig")
 """Settings that name a cluster, also for a session that was made on another. KUBECONFIG only completes them,
@@ -167,11 +178,55 @@ class Composition:
 
         return OwnCluster(settings.load(_flags(options), self._environ, Path.cwd()).data_dir)
 
-    async def open_store(self, settings: Settings) -> Store:
+    def own_server(self, options: GlobalOptions) -> OwnServer:
+        from moorage import settings
+        from moorage.own_server import OwnServer
+
+        return OwnServer(settings.load(_flags(options), self._environ, Path.cwd()).data_dir)
+
+    async def serve(
+        self,
+        options: GlobalOptions,
+        request: ServeRequest,
+        ready: Callable[[Served], None],
+        stop: asyncio.Event,
+    ) -> None:
+        from moorage import serving, settings
+
+        await serving.serve(
+            self, settings.load(_flags(options), self._environ, Path.cwd()), request, ready, stop
+        )
+
+    async def serve_detached(self, options: GlobalOptions, request: ServeRequest) -> Served:
+        from moorage import serving, settings
+
+        loaded = settings.load(_flags(options), self._environ, Path.cwd())
+        return await serving.serve_detached(self, loaded, request)
+
+    async def sign_in_link(self, options: GlobalOptions, database_url: str, url: str) -> str:
+        from moorage import serving, settings
+
+        loaded = settings.load(_flags(options), self._environ, Path.cwd())
+        return await serving.sign_in_link(self, loaded, database_url, url)
+
+    async def open_store(self, settings: Settings, database_url: str = "") -> SqlStore:
         """The store of the data folder. The crash tests put their own around it."""
         from moorage.store import open_store
 
-        return await open_store(settings.data_dir, secret_key=settings.secret_key)
+        return await open_store(
+            settings.data_dir,
+            secret_key=settings.secret_key,
+            database_url=database_url or settings.database_url or None,
+        )
+
+    def contexts_found(self, kubeconfig: str) -> Sequence[ContextFound]:
+        """As ``contexts``, for the server."""
+        from moorage.ports.serving import ContextFound
+
+        return [
+            ContextFound(shown.name, shown.namespace, shown.server, shown.problem)
+            for shown in self.contexts(kubeconfig)
+        ]
 
     def connect(
         self, config: ExecutorConfig, settings: Settings, *, terminal: bool, act_as: str = ""

@@ -6,7 +6,7 @@ import pytest
 
 from moorage.cli.app import run_cli
 from tests.cli.scripted import Scripted
-from tests.cli.wired import ScriptedOwn, ScriptedWiring
+from tests.cli.wired import ScriptedOwn, ScriptedServer, ScriptedWiring
 
 PODS = ("default/moorage-one", "default/moorage-two")
 CASES: dict[str, tuple[tuple[str, ...] | None, list[str], int, bool]] = {
@@ -32,6 +32,23 @@ def test_before_it_asks_it_says_what_ends_and_what_stays(capfd: pytest.CaptureFi
     assert err[:2] == [f"  ends   the containers of Pod {pod}" for pod in PODS]
     assert err[2].startswith("  stays  sessions, workspaces and output")
     assert err[-1] == "  hint: to do it, run: moorage down -y"
+
+
+@pytest.mark.parametrize("pods", [None, PODS], ids=["alone", "and the cluster"])
+def test_the_server_ends_first_and_agents_elsewhere_run_on(
+    pods: tuple[str, ...] | None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    wiring = ScriptedWiring(Scripted(), own=ScriptedOwn(pods), server=ScriptedServer("http://127.0.0.1:7410"))
+    assert run_cli(["down", "-y"], wiring) == 0
+    assert wiring.server.ended
+    assert wiring.own.ended is (pods is not None)
+    assert capfd.readouterr().err.startswith("the server http://127.0.0.1:7410 has ended; agents run on\n")
+
+
+def test_a_server_is_not_ended_by_somebody_who_does_not_agree_to_the_rest() -> None:
+    wiring = ScriptedWiring(Scripted(), own=ScriptedOwn(PODS), server=ScriptedServer("http://127.0.0.1:7410"))
+    assert run_cli(["down"], wiring) == 2
+    assert not wiring.server.ended
 
 
 def test_run_says_in_words_that_nothing_is_isolated(capfd: pytest.CaptureFixture[str]) -> None:

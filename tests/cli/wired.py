@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from moorage.cli.wiring import ContextShown, GlobalOptions, SettingInForce, Versions
+from moorage.cli.wiring import (
+    ContextShown,
+    GlobalOptions,
+    Served,
+    ServeRequest,
+    SettingInForce,
+    Versions,
+)
 from moorage.core.errors import MoorageError
 from moorage.core.session import Phase
 from moorage.presets import Presets
@@ -29,6 +37,32 @@ class ScriptedOwn:
 
 
 @dataclass
+class ScriptedServer:
+    """The server: ``at`` is where it runs, "" when there is none. ``served``: what ``up`` asked for."""
+
+    at: str = ""
+    ended: bool = False
+    served: list[ServeRequest] = field(default_factory=list)
+    detached: list[ServeRequest] = field(default_factory=list)
+    links: int = 0
+
+    def running(self) -> Runs | None:
+        return Runs(4242, self.at) if self.at else None
+
+    async def end(self) -> bool:
+        self.ended = True
+        return True
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A server that runs."""
+
+    pid: int
+    url: str
+
+
+@dataclass
 class ScriptedWiring:
     """Hands out one Scripted; ``broken`` is raised instead where an executor could not be opened."""
 
@@ -38,6 +72,7 @@ class ScriptedWiring:
     broken: MoorageError | None = None
     options: GlobalOptions | None = None
     own: ScriptedOwn = field(default_factory=lambda: ScriptedOwn())
+    server: ScriptedServer = field(default_factory=lambda: ScriptedServer())
     contexts_known: tuple[str, ...] = ("kind-dev", "prod")
     own_presets: Path | None = None
 
@@ -53,6 +88,28 @@ class ScriptedWiring:
 
     def presets(self) -> Presets:
         return Presets(self.own_presets)
+
+    def own_server(self, options: GlobalOptions) -> ScriptedServer:
+        self.options = options
+        return self.server
+
+    async def serve(
+        self,
+        options: GlobalOptions,
+        request: ServeRequest,
+        ready: Callable[[Served], None],
+        stop: asyncio.Event,
+    ) -> None:
+        self.server.served.append(request)
+        ready(Served(f"http://{request.host}:{request.port}", "http://link/once", "it was asked to"))
+
+    async def serve_detached(self, options: GlobalOptions, request: ServeRequest) -> Served:
+        self.server.detached.append(request)
+        return Served(f"http://{request.host}:{request.port}", "http://link/once")
+
+    async def sign_in_link(self, options: GlobalOptions, database_url: str, url: str) -> str:
+        self.server.links += 1
+        return f"{url}/again"
 
     def versions(self) -> Versions:
         return Versions(client="0.1.0", helper="0.1.0")

@@ -17,9 +17,9 @@ import click
 from moorage.cli import failures, flags
 from moorage.cli.command import AFTER_DASHES, State, VerbCommand, VerbGroup
 from moorage.cli.overview import OVERVIEW
-from moorage.cli.signals import Terminated
 from moorage.cli.suggesting import suggest_values
 from moorage.cli.terminal import OutputClosed, Terminal
+from moorage.cli.terminated import Terminated
 from moorage.cli.text import is_slip, nearest
 from moorage.cli.verbs import ALIASES, ELSEWHERE, VERBS
 from moorage.cli.wiring import GlobalOptions, Wiring

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
+from moorage.cli.terminated import Terminated
+
 Handler = Callable[[], None]
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -23,14 +25,6 @@ ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _active: dict[signal.Signals, list[Handler]] = {}
 """Handlers in force, the innermost last. A process runs one loop in its main thread, and no other may
 handle signals."""
-
-
-class Terminated(BaseException):
-    """SIGTERM or SIGHUP ended a verb, as KeyboardInterrupt tells of Ctrl-C."""
-
-    def __init__(self, number: signal.Signals) -> None:
-        super().__init__(number.name)
-        self.number = number
 
 
 @contextmanager

@@ -6,11 +6,13 @@ so that ``moorage --help`` loads none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    import asyncio
+
     from moorage.core.presets import Preset
     from moorage.ports.sessions import SessionVerbs
 
@@ -85,6 +87,47 @@ class PresetFiles(Protocol):
         """``built in``, or the path of the user's file."""
 
 
+@dataclass(frozen=True)
+class ServeRequest:
+    """What ``up`` was told. ``port`` 0: any free one. ``base_url``: as browsers reach the server, "" for the
+    address it listens on. ``database_url``: "" for the settings', else the folder's own database."""
+
+    host: str
+    port: int
+    base_url: str = ""
+    database_url: str = ""
+    embedded: bool = True
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that answers. ``link`` signs one browser in, once; "" when nobody may be signed in that way.
+    ``why_no_embedded``: "" while sessions may go to the embedded cluster."""
+
+    url: str
+    link: str = ""
+    why_no_embedded: str = ""
+
+
+class ServerRuns(Protocol):
+    """A server that runs; ``url`` "" while it starts."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def url(self) -> str: ...
+
+
+class OwnServer(Protocol):
+    """The server of the data folder."""
+
+    def running(self) -> ServerRuns | None: ...
+
+    async def end(self) -> bool:
+        """End it; agents run on. False when none ran. StoreError when it does not end."""
+
+
 class Wiring(Protocol):
     """Given by ``main``. Every member is lazy: nothing is opened before a verb asks."""
 
@@ -100,6 +143,25 @@ class Wiring(Protocol):
         """The embedded cluster of these options' data folder; starts nothing."""
 
     def presets(self) -> PresetFiles: ...
+
+    def own_server(self, options: GlobalOptions) -> OwnServer:
+        """The server of these options' data folder; starts nothing."""
+
+    async def serve(
+        self,
+        options: GlobalOptions,
+        request: ServeRequest,
+        ready: Callable[[Served], None],
+        stop: asyncio.Event,
+    ) -> None:
+        """Serve until ``stop``; ``ready`` is called once it answers. Conflict when the folder has a server
+        already."""
+
+    async def serve_detached(self, options: GlobalOptions, request: ServeRequest) -> Served:
+        """Start a process of its own that serves, and return once it answers. Raises what it died of."""
+
+    async def sign_in_link(self, options: GlobalOptions, database_url: str, url: str) -> str:
+        """One more link into the server at ``url``; "" where the folder has no administrator."""
 
     def versions(self) -> Versions: ...
 

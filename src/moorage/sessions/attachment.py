@@ -186,10 +186,6 @@ class SessionAttachment:
         await (await self._link()).resize(cols, rows)
 
     async def signal(self, number: int) -> None:
-        if self._owner is None:
-            raise Conflict(
-                f"another command drives session {self._name}", hint=f"end it with: moorage stop {self._name}"
-            )
         await (await self._link()).signal(number)
 
     async def close(self) -> None:

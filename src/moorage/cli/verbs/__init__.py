@@ -44,7 +44,8 @@ VERBS: Final[dict[str, Entry]] = {
     "preset": Entry("preset", "Show the agents that run knows by name.", _OTHER),
     "context": Entry("context", "Choose the cluster.", _OTHER),
     "config": Entry("config", "Show and change settings.", _OTHER),
-    "down": Entry("down", "End the embedded cluster; keep what is on record.", _OTHER),
+    "up": Entry("up", "Serve sessions to browsers and programs.", _OTHER),
+    "down": Entry("down", "End the server and the embedded cluster; keep what is on record.", _OTHER),
     "doctor": Entry("doctor", "Check the cluster, rights and this machine.", _OTHER),
     "whoami": Entry("whoami", "Show who we are to the cluster, and what we may do.", _OTHER),
     "help": Entry("help", "Explain a verb.", _OTHER),
@@ -60,6 +61,5 @@ ELSEWHERE: Final = {
     "ps": "`moorage ls` lists sessions",
     "delete": "`moorage rm NAME` removes a session",
     "kill": "`moorage stop --force NAME` ends the agent, `moorage rm NAME` removes the session",
-    "up": "the embedded cluster starts by itself, with the next command that needs it",
 }
 """What people type in other programs, and what it is here. Never done unasked: some of it destroys."""
