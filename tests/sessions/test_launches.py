@@ -141,8 +141,8 @@ async def test_a_name_taken_while_a_source_is_read_leaves_nothing_of_the_second_
         offered.extend(secrets)
         await add(session, secrets)
 
-    async def overtaken(*args: Any) -> SourceSpec:
-        spec = await prepare(*args)
+    async def overtaken(*args: Any, **more: Any) -> SourceSpec:
+        spec = await prepare(*args, **more)
         await stage.launch()
         monkeypatch.setattr(stage.store.sessions, "add", noted)
         return spec
