@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-UNNEEDED = ("sqlalchemy.dialects.postgresql", "alembic", "aiohttp", "yaml", "moorage.core.template")
+UNNEEDED = (
+    "sqlalchemy.dialects.postgresql",
+    "alembic",
+    "aiohttp",
+    "yaml",
+    "fastapi",
+    "moorage.core.template",
+    "moorage.server",
+)
 LISTED = "\n".join(
     (
         "import sys",
