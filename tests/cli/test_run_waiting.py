@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from moorage.core.errors import NotFound
 from moorage.core.session import AgentExit
 from moorage.ports.link import Output
 from moorage.ports.sessions import Exited, Progress
@@ -16,6 +17,20 @@ def test_detached_and_waiting_it_returns_with_the_agents_code_and_shows_no_outpu
     result = cli.run("-d", "--wait")
     assert (result.code, result.text) == (3, "brisk-otter\n")
     assert cli.verbs.names("watch") == ["brisk-otter"], "and none of it counts as delivered"
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [("table", "brisk-otter\n"), ("json", '{\n  "kind": "Session",\n  "name": "brisk-otter"')],
+)
+def test_a_session_that_somebody_removes_meanwhile_does_not_cost_the_agents_code(
+    cli: Cli, form: str, shown: str
+) -> None:
+    cli.verbs.steps = (Progress("agent", "started"), Exited(AgentExit(signal=15)))
+    cli.verbs.failures["view"] = NotFound("there is no session brisk-otter")
+    result = cli.run("-d", "--wait", "-o", form)
+    assert result.code == 143, result.err
+    assert result.text.startswith(shown)
 
 
 def test_detached_alone_it_does_not_wait_for_the_end(cli: Cli) -> None:

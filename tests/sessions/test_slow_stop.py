@@ -65,6 +65,28 @@ async def test_case_187_a_wish_during_a_slow_stop_is_carried_out_after_it(
     assert stopped.hint == "to ask again: moorage stop calm-cove"
 
 
+@pytest.mark.parametrize(("verb", "word"), [("stop", "stopped"), ("pause", "paused")])
+async def test_a_resume_that_a_later_stop_or_pause_overtakes_is_not_told_as_done(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, verb: str, word: str
+) -> None:
+    await stage.running()
+    agent, slow = stage.agent, SlowEnd(monkeypatch)
+    async with asyncio.timeout(HANG):
+        stopping = asyncio.create_task(stage.verbs.stop("calm-cove", stage.said.append))
+        await slow.asked.wait()
+        number = (await stage.record()).intent.number
+        resuming = asyncio.create_task(stage.verbs.resume("calm-cove", stage.said.append))
+        await recorded(stage, number + 1)
+        later = asyncio.create_task(getattr(stage.verbs, verb)("calm-cove", stage.said.append))
+        await recorded(stage, number + 2)
+        slow.may_end.set()
+        told: tuple[Any, ...] = await asyncio.gather(stopping, resuming, later, return_exceptions=True)
+    assert not isinstance(told[2], BaseException), told
+    assert isinstance(told[1], Conflict)
+    assert told[1].message == f"resume calm-cove was overtaken by a later {verb}: the session is {word}"
+    assert len(agent.starts) == 1
+
+
 async def recorded(stage: Stage, number: int) -> None:
     """Until the wish of that number is on record; launch and stop were the first two."""
     while (await stage.record()).intent.number < number:  # noqa: ASYNC110

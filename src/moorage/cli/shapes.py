@@ -23,6 +23,11 @@ def moment(seconds: float) -> str | None:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def deleted_object(name: str) -> dict[str, Any]:
+    """A session that is no more."""
+    return {"kind": "Session", "name": name, "status": "Deleted"}
+
+
 def session_object(view: SessionView) -> dict[str, Any]:
     """A session as ``ls`` and ``describe`` print it."""
     session = view.session

@@ -236,7 +236,7 @@ class Actor:
 
     async def _drain(self, session: Session, link: Link) -> Session:
         grace = 0.0 if session.intent.force else session.agent.grace_seconds
-        self._say("drain", f"SIGTERM, then SIGKILL after {session.agent.grace_seconds:.0f} s")
+        self._say("drain", f"SIGTERM, then SIGKILL {f'after {grace:.0f} s' if grace else 'at once'}")
         intent, tries = self._drains
         self._drains = (session.intent.number, tries + 1 if intent == session.intent.number else 1)
         if self._drains[1] > DRAIN_TRIES:

@@ -70,7 +70,8 @@ async def carry_out(parts: Parts, session: Session, intent: Intent, report: Repo
         raise going_on(error, f"the wish is on record, and goes on with: {again}") from error.__cause__
     if not reached(finished):
         raise_failed(finished)
-    if not _is_so(finished, intent.desired):
+    ended_by_another = intent.desired is Desired.RUNNING and finished.intent.desired is not Desired.RUNNING
+    if ended_by_another or not _is_so(finished, intent.desired):
         raise _overtaken(finished, intent.desired)
     return finished
 
@@ -82,8 +83,11 @@ def _is_so(session: Session, desired: Desired) -> bool:
 
 def _overtaken(session: Session, desired: Desired) -> Conflict:
     ours, later = VERBS[desired], VERBS[session.intent.desired]
+    word = session.state.phase.value
+    if session.state.phase is Phase.PRESERVED:
+        word = "paused" if session.state.pod == "released" else "stopped"
     return Conflict(
-        f"{ours} {session.name} was overtaken by a later {later}: the session is {session.state.phase.value}",
+        f"{ours} {session.name} was overtaken by a later {later}: the session is {word}",
         hint=f"to ask again: moorage {ours} {session.name}",
     )
 

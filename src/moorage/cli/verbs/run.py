@@ -14,10 +14,11 @@ from moorage.cli.output import print_list, print_object
 from moorage.cli.profile_flags import POD, WORKSPACE, profile_flags
 from moorage.cli.progress import ProgressPrinter
 from moorage.cli.running import follow_launched
-from moorage.cli.shapes import session_object
+from moorage.cli.shapes import deleted_object, session_object
 from moorage.cli.values import DURATION
 from moorage.cli.verbs import VERBS
-from moorage.core.errors import UsageError
+from moorage.core.errors import NotFound, UsageError
+from moorage.ports.sessions import SessionVerbs
 
 
 @verb(
@@ -127,8 +128,17 @@ async def command(
             call.terminal.say(session.name)
         code = await follow_launched(call, sessions, session.name, report, asked)
         if detach and (code == 0 or asked.wait):
-            print_object(call, session_object(await sessions.view(session.name)), lambda: f"{session.name}\n")
+            shown = await _shown(sessions, session.name)
+            print_object(call, shown, lambda: f"{session.name}\n")
         return code
+
+
+async def _shown(sessions: SessionVerbs, name: str) -> dict[str, Any]:
+    """The session that was launched; of one that somebody has removed meanwhile what ``wait`` tells."""
+    try:
+        return session_object(await sessions.view(name))
+    except NotFound:
+        return deleted_object(name)
 
 
 def _wants_stdin(call: Call, given: dict[str, Any]) -> str:

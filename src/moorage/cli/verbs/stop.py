@@ -20,7 +20,7 @@ from moorage.cli.verbs import VERBS
     memory on its node; pause frees them. Stopping a stopped session does nothing.""",
     examples=("moorage stop NAME", "moorage stop NAME1 NAME2"),
 )
-@click.option("--force", is_flag=True, help="Do not drain output first or wait for the link.")
+@click.option("--force", is_flag=True, help="No grace time; do not drain output first or wait for the link.")
 @click.option(
     "--wait/--no-wait", default=True, help="Wait until it has ended (default), or leave it to who drives it."
 )

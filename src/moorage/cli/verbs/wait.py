@@ -8,7 +8,7 @@ import click
 
 from moorage.cli.command import Call, verb
 from moorage.cli.naming import for_each
-from moorage.cli.shapes import session_object
+from moorage.cli.shapes import deleted_object, session_object
 from moorage.cli.values import DURATION
 from moorage.cli.verbs import VERBS
 from moorage.cli.waiting import CONDITIONS, wait_for
@@ -53,7 +53,7 @@ async def command(call: Call, names: tuple[str, ...], condition: str, timeout: f
         async def act(name: str) -> dict[str, object]:
             view = await wait_for(sessions, name, wanted, max(0.0, end - loop.time()))
             if view is None:
-                return {"kind": "Session", "name": name, "status": "Deleted"}
+                return deleted_object(name)
             return session_object(view)
 
         return await for_each(call, sessions, names, act)
