@@ -22,6 +22,9 @@ _CANNOT_START = re.compile(
 """How the kernel and the runtimes say that a program of the image does not start, whenever it is tried. What
 else a runtime says is of the moment, in ever new words: most often the container ended under the exec."""
 
+_CONTAINER_WENT = re.compile(r"/proc/\d+/ns/\w+: no such file or directory", re.IGNORECASE)
+"""The container's own process was gone before the runtime could join it."""
+
 
 def exec_ended(said: str, code: int | None) -> MoorageError:
     """The error to raise: with ``details['category']`` noexec or platform, else a LinkError (try again)."""
@@ -38,6 +41,8 @@ def exec_ended(said: str, code: int | None) -> MoorageError:
 def cut_short(code: int | None, reason: str, errors: str) -> bool:
     """Whether a script of ours, which says how it went whichever way it goes, did not come to say it: the
     stream was cut, its output got lost, or its container was killed. Another try may do better."""
+    if _CONTAINER_WENT.search(errors):
+        return True
     if code is None:
         return reason in UNTOLD or (bool(errors) and not _CANNOT_START.search(errors))
     if code == 0 or code > _BY_SIGNAL:

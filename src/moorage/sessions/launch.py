@@ -25,6 +25,7 @@ from moorage.core.errors import (
     NotFound,
     Problem,
     SessionFailed,
+    Unreachable,
     UsageError,
 )
 from moorage.core.helper_spec import check_helper
@@ -358,7 +359,9 @@ async def dry_run(session: Session, cluster: Cluster, report: Report) -> None:
             admitted = await cluster.create(resource, obj, session.inventory.namespace, dry_run=True)
         except ApiError as error:
             why = diagnose_api(error.problem, f"create {resource.kind} (dry run)")
-            raise SessionFailed(why.message, hint=why.hint, details={"category": why.category}) from error
+            unheard = error.problem.kind == "transport"  # the server refused nothing: it did not answer
+            kind = Unreachable if unheard else SessionFailed
+            raise kind(why.message, hint=why.hint, details={"category": why.category}) from error
         if resource is PODS and (changed := author_changes(obj, admitted)):
             report(Progress("warning", await _admission(cluster, admitted, changed)))
 

@@ -8,6 +8,7 @@ from moorage.core.errors import LinkError
 from moorage.core.exec_failure import cut_short, exec_ended
 
 ENDED = 'failed to exec in container: failed to create exec "7156": {}'
+WENT = "runc init error(s): nsexec-1[10565]: failed to open /proc/10458/ns/ipc: No such file or directory"
 NOEXEC = 'exec failed: unable to start container process: exec: "/opt/moorage/agentctl": permission denied'
 
 
@@ -36,6 +37,8 @@ def test_the_rest_is_tried_again(said: str) -> None:
     ("code", "reason", "errors", "short"),
     [
         (None, "NoStatus", "", True),
+        (None, "InternalError", WENT, True),
+        (1, "NonZeroExitCode", WENT, True),
         (None, "Broken", "a banner", True),
         (None, "InternalError", "", False),  # the runtime's own word: it never started
         (None, "InternalError", ENDED.format("task 44dc65 not found"), True),

@@ -8,7 +8,7 @@ import pytest
 
 from moorage.core.observed import Absent, Observed, Present, Unknown
 from moorage.core.plans import actions as do
-from moorage.core.plans.leaving import CONNECT_TRIES
+from moorage.core.plans.leaving import STOP_TRIES
 from moorage.core.plans.observation import ClaimSeen, LinkSeen, PodSeen, Seen, Trouble, Verdict
 from moorage.core.plans.session import plan_session
 from moorage.core.session import (
@@ -182,7 +182,7 @@ def test_an_agent_that_went_with_its_pod_did_not_succeed(desired: Desired) -> No
 )
 def test_a_stop_waits_for_what_becomes_of_a_container_that_is_gone(reason: str, phase: Phase) -> None:
     """An agent that cannot be reached runs on: the stop has failed. In a container that is gone none runs."""
-    unreached = Trouble("Connect", Diagnosis("link", reason, "no"), CONNECT_TRIES)
+    unreached = Trouble("Connect", Diagnosis("link", reason, "no"), STOP_TRIES)
     drawn = session(
         mode=WorkspaceMode.MANAGED_PVC,
         pod_uid="pod-1",

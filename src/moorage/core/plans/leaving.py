@@ -57,7 +57,10 @@ UNREAD = "goes with output that was not read"
 """Reasons: what is waited for, and that it was waited for enough."""
 CONNECT_TRIES = 4
 """An agent that cannot be reached this often is ended by the Pod's own termination instead, where the Pod is
-to go; where it is to stay, nothing else may end it, and the stop has failed."""
+to go."""
+STOP_TRIES = 8
+"""Where the Pod is to stay, nothing else may end its agent, and after so many tries, in about half a minute,
+the stop has failed: a container runtime that is restarted is back before."""
 
 
 def toward_stopped(session: Session, seen: Seen, now: float) -> Plan:
@@ -144,7 +147,8 @@ def _drain(session: Session, pod: PodSeen, seen: Seen, now: float) -> Plan | Non
         return _await_container(session, now)
     draining = enter(session, Phase.DRAINING, now, reason=_waited(session))
     if seen.link is None:
-        if seen.trouble is not None and seen.trouble.count >= CONNECT_TRIES and not _is_gone(seen.trouble):
+        tries = STOP_TRIES if session.intent.desired is Desired.STOPPED else CONNECT_TRIES
+        if seen.trouble is not None and seen.trouble.count >= tries and not _is_gone(seen.trouble):
             return _not_ended(session, not_reached(session, seen.trouble.diagnosis), now)
         return retry(draining, Connect(pod.uid), seen.trouble)
     link = seen.link

@@ -142,7 +142,9 @@ class AgentLink:
     async def rename_path(self, path: str, to: str) -> None:
         await self._call("rename", path=path, to=to)
 
-    async def watch_dir(self, path: str, *, recursive: bool = False) -> AsyncGenerator[FileChange | None, None]:
+    async def watch_dir(
+        self, path: str, *, recursive: bool = False
+    ) -> AsyncGenerator[FileChange | None, None]:
         stream = await self._connection.open({"op": "watch", "path": path, "recursive": recursive})
         try:
             while (part := await stream.receive()) is not None:
