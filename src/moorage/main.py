@@ -234,13 +234,16 @@ class Composition:
         """A cluster, not yet connected. The crash tests put their own around it."""
         from moorage import kube
 
+        timeout = config.request_timeout or settings.request_timeout
+        if not config.kubeconfig:
+            return kube.connect_in_cluster(config.namespace, timeout, environ=self._environ)
         # A recorded list of files is read by the rules of the KUBECONFIG list; a single one must exist.
         single = config.kubeconfig if os.pathsep not in config.kubeconfig else None
         return kube.connect(
             single,
             config.context or None,
             config.namespace,
-            settings.request_timeout,
+            timeout,
             terminal=terminal,
             act_as=act_as,
             environ={**self._environ, "KUBECONFIG": config.kubeconfig},

@@ -11,9 +11,9 @@ import contextlib
 import getpass
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -21,10 +21,29 @@ from moorage.cli.wiring import Served, ServeRequest
 from moorage.core.errors import StoreError
 
 if TYPE_CHECKING:
-    from moorage.main import Composition
     from moorage.ports.cluster import Cluster
+    from moorage.ports.serving import ContextFound
+    from moorage.presets import Presets
     from moorage.server.parts import ServerParts
+    from moorage.sessions.executors import ExecutorConfig
     from moorage.settings import Settings
+    from moorage.store import SqlStore
+
+
+class Composed(Protocol):
+    """The other half: what ``main`` opens for every verb."""
+
+    @property
+    def environ(self) -> Mapping[str, str]: ...
+
+    async def open_store(self, settings: Settings, database_url: str = "") -> SqlStore: ...
+
+    def connect(self, config: ExecutorConfig, settings: Settings, *, terminal: bool) -> Cluster: ...
+
+    def contexts_found(self, kubeconfig: str) -> Sequence[ContextFound]: ...
+
+    def presets(self) -> Presets: ...
+
 
 LOG: Final = "server.log"
 """In the data folder: what a detached server says."""
@@ -33,7 +52,7 @@ START_LIMIT: Final = 60.0
 
 
 async def serve(
-    composition: Composition,
+    composition: Composed,
     settings: Settings,
     request: ServeRequest,
     ready: Callable[[Served], None],
@@ -59,7 +78,7 @@ async def serve(
         await run.serve(parts, sock, stop, announce)
 
 
-async def sign_in_link(composition: Composition, settings: Settings, database_url: str, url: str) -> str:
+async def sign_in_link(composition: Composed, settings: Settings, database_url: str, url: str) -> str:
     """One more link into the server at ``url``, for its first administrator."""
     from moorage.server import run
 
@@ -70,7 +89,7 @@ async def sign_in_link(composition: Composition, settings: Settings, database_ur
         await parts.places.close()
 
 
-async def serve_detached(composition: Composition, settings: Settings, request: ServeRequest) -> Served:
+async def serve_detached(composition: Composed, settings: Settings, request: ServeRequest) -> Served:
     """A process of its own that serves; it runs on when this one has ended. Raises StoreError with what it
     said when it does not come up."""
     from moorage.store.folder import make_folder
@@ -86,7 +105,7 @@ async def serve_detached(composition: Composition, settings: Settings, request: 
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=said,
-            env=dict(composition.environ),
+            env={**composition.environ, **_database(request)},
             start_new_session=True,
         )
     assert process.stdout is not None
@@ -113,8 +132,12 @@ def _words(settings: Settings, request: ServeRequest) -> list[str]:
     host = f"[{request.host}]" if ":" in request.host else request.host
     words = ["up", "--told", "--data-dir", str(settings.data_dir), "--listen", f"{host}:{request.port}"]
     words += ["--base-url", request.base_url] if request.base_url else []
-    words += ["--database-url", request.database_url] if request.database_url else []
     return words if request.embedded else [*words, "--no-embedded"]
+
+
+def _database(request: ServeRequest) -> dict[str, str]:
+    """By its variable: every user of this machine can read a command line."""
+    return {"MOORAGE_DATABASE_URL": request.database_url} if request.database_url else {}
 
 
 def _url(request: ServeRequest, port: int) -> str:
@@ -134,14 +157,12 @@ def _name() -> str:
         return "administrator"
 
 
-async def _parts(
-    composition: Composition, settings: Settings, request: ServeRequest, url: str
-) -> ServerParts:
+async def _parts(composition: Composed, settings: Settings, request: ServeRequest, url: str) -> ServerParts:
     from moorage.engine.sources import Sources
     from moorage.own_cluster import OwnCluster
     from moorage.server.parts import Reached, server_parts
     from moorage.server.run import LOOPBACK, hosts_of
-    from moorage.sessions.executors import ExecutorConfig, Executors
+    from moorage.sessions.executors import Executors
     from moorage.sessions.keeper import Keeper
     from moorage.sessions.parts import Parts
     from moorage.sessions.serving import ServingPlaces

@@ -74,7 +74,7 @@ class Api:
     async def until(self, session: str, status: str) -> Any:
         while (seen := await self("GET", f"sessions/{session}"))["status"] != status:
             assert seen["status"] != "Failed", seen
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # sleep: a server is asked again, as a person would
         return seen
 
 

@@ -97,7 +97,7 @@ async def test_the_end_of_an_agent_is_recorded_and_then_nothing_is_driven(stage:
         assert session.run.exit.code == 3
         await comes(stage, lambda _: not keeper.driven)
         keeper.nudge()
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # sleep: nothing is to happen
         assert keeper.driven == frozenset()
 
 
@@ -110,7 +110,7 @@ async def test_what_another_process_drives_is_left_to_it_until_it_lets_go(stage:
         stage.cluster.calls.clear()
         for _ in range(20):
             keeper.nudge()
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0.001)  # sleep: nothing is to happen
         assert stage.cluster.calls == []
         await stage.store.leases.release(lease)
         while (await stage.store.sessions.get(session.id)).state.phase is not Phase.DELETED:
@@ -141,7 +141,7 @@ async def test_one_session_that_cannot_be_driven_rests_longer_each_time_and_keep
             stage.cluster.wake()
         for _ in range(20):
             keeper.nudge()
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.002)  # sleep: nothing is to happen
         assert len(tries) == 1, "time stands still here"
         while len(tries) < 5:
             stage.clock.time += 0.5

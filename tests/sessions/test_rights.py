@@ -35,7 +35,7 @@ class AllButOne:
 async def test_case_155_a_verb_that_is_missing_is_named_at_its_own_step(resource: str, verb: str) -> None:
     cluster = cast(Cluster, AllButOne(resource, verb))
     config = ExecutorConfig("", "x", "agents")
-    trial = Trial(cast(Parts, None), config, None, cluster, user="jane")
+    trial = Trial(cast(Parts, None), config, None, cluster, lambda progress: None, user="jane")
     checks = [await step.work(trial) for step in rights.steps(trial)]
     status = "failed" if resource in NEEDED else "warning"
     assert [(check.key, check.status, check.detail) for check in checks if check.status != "ok"] == [

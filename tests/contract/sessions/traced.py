@@ -30,10 +30,11 @@ from moorage.core.kinds import Json, Resource
 from moorage.core.session import Session
 from moorage.main import Composition
 from moorage.ports.cluster import Cluster, ObjectCache, ServerIdentity
-from moorage.ports.store import Lease, Sessions, Store
+from moorage.ports.store import Lease, Sessions
 from moorage.ports.streams import ByteStream, ExecStream
 from moorage.sessions.executors import ExecutorConfig
 from moorage.settings import Settings
+from moorage.store import SqlStore
 
 from . import answers
 
@@ -209,7 +210,7 @@ class TracedComposition(Composition):
         super().__init__(environ)
         self._note = note
 
-    async def open_store(self, settings: Settings) -> Store:
+    async def open_store(self, settings: Settings, database_url: str = "") -> SqlStore:
         from moorage.store import open_store
 
         store = await open_store(settings.data_dir, on_write=self._note)
@@ -246,7 +247,7 @@ def use_and_leave(out: Path) -> None:
     """What a person does with a forwarded port: connect to the address that was printed, see that somebody in
     the Pod says something, press Ctrl-C. Who gets nothing never leaves, and the test is over by its limit."""
     while " -> " not in (said := out.read_text()):
-        time.sleep(0.02)
+        time.sleep(0.02)  # sleep: another process writes that file
     host, _, port = said.partition(" -> ")[0].rpartition(":")
     with socket.create_connection((host, int(port))) as connection:
         if connection.recv(1):
