@@ -50,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a run that is ended takes its cluster down
     # A run in the background of a script begins with Ctrl-C ignored, and so would all that it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as under nohup
     if config.getoption("--embedded"):
         os.environ[EMBEDDED] = "1"
     if config.getoption("--plain"):

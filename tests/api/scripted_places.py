@@ -10,7 +10,8 @@ from moorage.core.session import Identity, Session
 from moorage.ports.serving import BuiltInPlace, ContextFound, Places
 from moorage.ports.sessions import ConnectionTest, LaunchRequest, SessionVerbs
 from moorage.server.parts import ServerParts
-from tests.cli.scripted import Scripted, make_session, make_view
+from tests.cli.scripted import Scripted
+from tests.cli.scripted_views import make_session, make_view
 
 
 class NoFiles:

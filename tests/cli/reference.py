@@ -89,6 +89,7 @@ FACTS: Final = (
     Fact("a forwarded port reaches the Pod that replaced another", "tests/sessions/test_ports.py"),
     Fact("doctor ends with 1 when a check failed", "tests/cli/test_json.py"),
     Fact("a report holds no credential", "tests/cli/test_bundle.py"),
+    Fact("up serves, signs in once, and says where the first one is", "tests/cli/test_up.py"),
     Fact("whoami tells user, groups, place, server and rights", "tests/cli/test_whoami.py"),
     Fact("down ends what was started, and asks while Pods run", "tests/cli/test_down.py"),
     Fact("context and config are shown and changed", "tests/cli/test_config.py"),
@@ -110,7 +111,7 @@ FACTS: Final = (
 
 OPEN: Final = (
     Open("apply, diff and delete of manifests, with --dry-run=client|server", 9, ("apply", "diff", "delete")),
-    Open("up: server and console, with a plan before it", 6, ("up",)),
+    Open("up serves the console too", 10),
     Open("REST with OpenAPI, problem documents, pagination, idempotency, ETag and SSE", 6),
     Open("an SDK with a sync and an async face, and an MCP server", 6, ("mcp",)),
     Open("idle stop and times to live of sandboxes", 7, ("sandbox", "pool")),

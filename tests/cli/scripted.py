@@ -39,8 +39,6 @@ from moorage.ports.store import SessionEvent
 from tests.cli.scripted_streams import ScriptedAttachment, ScriptedPort, ScriptedProcess, Step
 from tests.cli.scripted_views import CALLER, CHANGED, FORK, make_session, make_view
 
-__all__ = ["CHANGED", "FORK", "Scripted", "make_session", "make_view"]
-
 
 @dataclass
 class Scripted:

@@ -17,8 +17,9 @@ from moorage.core.errors import Conflict
 from moorage.core.session import AgentExit, AgentSpec, Phase
 from moorage.ports.link import ExitStatus, Output
 from moorage.ports.sessions import Exited, Progress
-from tests.cli.scripted import Scripted, make_view
+from tests.cli.scripted import Scripted
 from tests.cli.scripted_streams import Pause
+from tests.cli.scripted_views import make_view
 from tests.cli.wired import ScriptedWiring
 
 TTY_AGENT = AgentSpec(argv=("bash",), tty=True)

@@ -23,7 +23,7 @@ from moorage.ports.link import Output
 from moorage.ports.sessions import Check, Evidence
 from moorage.ports.store import SessionEvent
 from tests.cli.harness import Cli
-from tests.cli.scripted import make_session, make_view
+from tests.cli.scripted_views import make_session, make_view
 
 PLANT = "p1anted-cr3dential"
 

@@ -9,7 +9,7 @@ import pytest
 from moorage.cli.terminal import Terminal
 from moorage.core.errors import Conflict
 from tests.cli.harness import Cli
-from tests.cli.scripted import CHANGED
+from tests.cli.scripted_views import CHANGED
 
 NAME = "brisk-otter"
 NOTHING = dataclasses.replace(CHANGED, files=(), patch=b"")

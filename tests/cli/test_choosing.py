@@ -11,7 +11,7 @@ import pytest
 from moorage.core.session import Session, change
 from moorage.ports.sessions import SessionView
 from tests.cli.harness import Cli
-from tests.cli.scripted import make_view
+from tests.cli.scripted_views import make_view
 
 
 def labelled(name: str, **labels: str) -> SessionView:
@@ -130,7 +130,7 @@ def test_another_word_for_a_verb_does_the_same(cli: Cli, other: str, verb: str) 
     assert cli(other, "--nope").err == cli(verb, "--nope").err
 
 
-@pytest.mark.parametrize("word", ["get", "delete", "kill", "ps", "up"])
+@pytest.mark.parametrize("word", ["get", "delete", "kill", "ps"])
 def test_a_word_of_other_programs_is_answered_with_ours_and_does_nothing(cli: Cli, word: str) -> None:
     result = cli(word, "brisk-otter")
     assert result.code == 2

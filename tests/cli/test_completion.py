@@ -18,7 +18,7 @@ from moorage.core.session import Phase, State
 from moorage.main import Composition
 from moorage.store import open_store
 from tests.cli.harness import Cli
-from tests.cli.scripted import make_session, make_view
+from tests.cli.scripted_views import make_session, make_view
 
 
 def offered(cli: Cli, monkeypatch: pytest.MonkeyPatch, typed: str) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from moorage.core.errors import Conflict
 from moorage.core.session import Phase, State
 from tests.cli.harness import Cli
-from tests.cli.scripted import make_view
+from tests.cli.scripted_views import make_view
 
 
 @pytest.mark.parametrize("verb", ["rm", "archive"])

@@ -19,7 +19,7 @@ from moorage.ports.link import Output
 from moorage.ports.sessions import Check
 from moorage.ports.store import SessionEvent
 from tests.cli.harness import Cli, Result
-from tests.cli.scripted import make_view
+from tests.cli.scripted_views import make_view
 
 LONG = "a reason that is far too long for what is left of eighty columns of a terminal, so it is cut"
 

@@ -8,7 +8,7 @@ from moorage.core.errors import Conflict, SessionFailed
 from moorage.core.session import SourceSpec
 from moorage.ports.forks import ForkCheck, ForkRequest
 from tests.cli.harness import Cli
-from tests.cli.scripted import FORK, make_view
+from tests.cli.scripted_views import FORK, make_view
 
 NAME = "brisk-otter"
 REFUSED = dataclasses.replace(

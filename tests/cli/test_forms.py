@@ -17,7 +17,7 @@ from moorage.ports.sessions import Check
 from moorage.ports.store import SessionEvent
 from tests.cli.harness import Cli
 from tests.cli.paths import COLUMNS, FAILING, PATHS, POD, REFUSED
-from tests.cli.scripted import make_view
+from tests.cli.scripted_views import make_view
 
 
 @pytest.mark.parametrize(("template", "text"), PATHS.items(), ids=list(PATHS))

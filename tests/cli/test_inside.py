@@ -11,7 +11,7 @@ from moorage.cli.tail import LastLines
 from moorage.core.session import AgentRun
 from moorage.ports.link import ExitStatus, Gap, Output, ProcessSpec
 from tests.cli.harness import Cli
-from tests.cli.scripted import make_view
+from tests.cli.scripted_views import make_view
 
 
 def test_exec_keeps_stdout_and_stderr_apart_and_ends_its_stdin(cli: Cli) -> None:

@@ -13,7 +13,7 @@ from moorage.core.session import AgentExit, AgentRun
 from moorage.ports.sessions import Check
 from moorage.ports.store import SessionEvent
 from tests.cli.harness import Cli, compare
-from tests.cli.scripted import make_view
+from tests.cli.scripted_views import make_view
 
 
 def test_a_session_is_as_recorded(cli: Cli) -> None:

@@ -16,7 +16,7 @@ from moorage.core.session import AgentExit, AgentRun, Phase, State
 from moorage.ports.sessions import Exited, Progress
 from moorage.ports.store import RECORD_GONE
 from tests.cli.harness import Cli
-from tests.cli.scripted import make_view
+from tests.cli.scripted_views import make_view
 
 FAILURES: list[tuple[MoorageError, set[str], set[str]]] = [
     (SessionFailed("image not found"), {"describe", "events", "resume", "rm"}, {"attach", "stop"}),

@@ -12,7 +12,7 @@ import yaml
 from moorage.core.session import AgentSpec
 from moorage.ports.sessions import LaunchRequest
 from tests.cli.harness import Cli, Result
-from tests.cli.scripted import make_view
+from tests.cli.scripted_views import make_view
 
 DO = ("--prompt", "do it")
 OWN = """\

@@ -22,7 +22,7 @@ from moorage.core.session import (
 from moorage.ports.sessions import Check
 from moorage.ports.store import SessionEvent
 from tests.cli.harness import Cli, compare
-from tests.cli.scripted import make_view
+from tests.cli.scripted_views import make_view
 
 LONG = "node has insufficient memory: 3 nodes are available, none of them fits the request of 64Gi"
 

@@ -161,7 +161,7 @@ def test_down_ends_nothing_where_nothing_runs(
     environ: dict[str, str], capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert run_cli(["down"], Composition(environ)) == 0
-    assert capfd.readouterr().err == "the embedded cluster does not run\n"
+    assert capfd.readouterr().err == "neither a server nor the embedded cluster runs\n"
     assert not (tmp_path / "data/embedded").exists()
 
 

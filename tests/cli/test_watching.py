@@ -15,8 +15,8 @@ from moorage.ports.link import Output
 from moorage.ports.sessions import Progress, SessionView
 from moorage.ports.store import SessionEvent
 from tests.cli.harness import Cli
-from tests.cli.scripted import make_view
 from tests.cli.scripted_streams import Pause
+from tests.cli.scripted_views import make_view
 
 EXITED = AgentRun(start_id="s", exit=AgentExit(code=0))
 NO_IMAGE = Diagnosis("image", "ErrImagePull", "no such image", "check the name", terminal=True)

@@ -15,7 +15,8 @@ from moorage.core.session import Phase
 from moorage.ports.link import ExitStatus, FileChange, FileEntry, LeftOut, ProcessSpec
 from moorage.ports.sessions import SessionView
 from moorage.sdk.launching import IDLE
-from tests.cli.scripted import Scripted, make_view
+from tests.cli.scripted import Scripted
+from tests.cli.scripted_views import make_view
 
 
 def sandbox_view(name: str = "brisk-otter", **fields: Any) -> SessionView:

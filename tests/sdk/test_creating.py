@@ -21,7 +21,7 @@ from moorage.core.errors import Conflict, NotFound, SessionFailed, UsageError
 from moorage.core.session import HelperSpec, WorkspaceMode, WorkspaceSpec
 from moorage.sdk import opening
 from moorage.sdk.opening import Opened
-from tests.cli.scripted import make_view
+from tests.cli.scripted_views import make_view
 from tests.sdk.fakes import Verbs, paused, sandbox_view
 
 

@@ -13,7 +13,7 @@ from moorage.ports.cluster import Cluster
 from moorage.ports.store import Store
 from moorage.sessions.executors import BuiltIn, ExecutorConfig, Executors
 from moorage.store import open_store
-from tests.cli.scripted import make_session
+from tests.cli.scripted_views import make_session
 
 from .fake_cluster import FakeCluster
 

@@ -87,7 +87,8 @@ async def picture(store: Store) -> dict[str, Any]:
 def test_the_life_that_is_cut_short_makes_every_write_there_is(deaths: Deaths) -> None:
     sources = "".join(path.read_text() for path in Path(store_package.__file__).parent.glob("*.py"))
     names = set(re.findall(r'write(?:_named)?\(\s*"([a-z_.]+)"', sources))
-    assert {point.partition(" ")[2] for point in deaths.points} == names
+    restored = {"backup.put_back"}  # into an empty database: all of it or nothing, see test_backup.py
+    assert {point.partition(" ")[2] for point in deaths.points} == names - restored
 
 
 async def test_after_sigkill_at_any_write_all_that_returned_is_there_and_nothing_by_halves(
