@@ -42,7 +42,7 @@ def main(words: Sequence[str]) -> int:
     options = parser.parse_args(words)
     try:
         mutants = chosen(read_all(ROOT), options.name, options.cluster)
-        results = hunt(mutants, alone=options.cluster)
+        results = hunt(mutants, alone=any(mutant.tier >= NEEDS_CLUSTER for mutant in mutants))
     except Unusable as fault:
         print(f"dev: {fault}", file=sys.stderr)
         return 2
