@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,8 +30,15 @@ async def test_the_workspace_is_filled_before_the_agent_starts(stage: Stage, sou
 
 @pytest.mark.parametrize("cwd", ["/workspace/sub/dir", "/tmp", "/"])
 async def test_a_source_goes_to_the_workspace_wherever_the_agent_starts(
-    stage: Stage, source: str, cwd: str
+    stage: Stage, source: str, cwd: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    materialize = FakeLink.materialize
+
+    async def there_alone(link: FakeLink, path: str, *args: Any, **more: Any) -> Any:
+        assert path == "/workspace"  # elsewhere it would be looked for, and unpacked, for ever
+        return await materialize(link, path, *args, **more)
+
+    monkeypatch.setattr(FakeLink, "materialize", there_alone)
     session = await stage.running(source=source, cwd=cwd)
     assert session.source is not None
     assert stage.agent.markers == {"/workspace": session.source.marker}
