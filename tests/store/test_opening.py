@@ -15,7 +15,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
+from sqlalchemy import Connection, create_engine
 
 from moorage.core.errors import StoreError
 from moorage.store import migrate, open_store, tables
@@ -57,8 +57,26 @@ async def test_a_migration_that_died_half_way_leaves_nothing_and_the_next_open_r
     await store.close()
 
 
-async def test_several_new_folders_opened_at_once_each_get_their_tables(tmp_path: Path) -> None:
-    stores = await asyncio.gather(*(open_store(tmp_path / str(number)) for number in range(4)))
+async def test_several_new_folders_opened_at_once_each_get_their_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, inside = migrate._run_alembic, 0
+
+    def alone(connection: Connection) -> None:
+        nonlocal inside
+        assert inside == 0, "two upgrades at once mix up their tables, or wait for each other for ever"
+        inside += 1
+        try:
+            run(connection)
+        finally:
+            inside -= 1
+
+    monkeypatch.setattr(migrate, "_run_alembic", alone)
+    opened = await asyncio.gather(
+        *(open_store(tmp_path / str(number)) for number in range(4)), return_exceptions=True
+    )
+    stores = [store for store in opened if not isinstance(store, BaseException)]
+    assert stores == opened
     for store in stores:
         await store.sessions.add(a_session())
         assert len(await store.sessions.ids()) == 1
